@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use zip::ZipArchive;
 
-/// The maximum length of a symbolic link's target.
+/// Maximum length of a symbolic link's target.
 const MAX_LINK_BYTES: u64 = 4096;
 
-/// The directory of an unpacked archive. It is removed with its last user.
+/// The directory of an unpacked archive. It is removed when the last reference to it is dropped.
 #[derive(Debug)]
 pub struct Unpacked {
     directory: TempDir,
@@ -28,17 +28,18 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// The directory. Its name is random.
+    /// Returns the directory. Its name is random.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The archive, as the caller named it.
+    /// Returns the archive, as the caller named it.
     pub fn archive(&self) -> &Path {
         &self.archive
     }
 
-    /// The path to show to a user: below the archive if it is in the temporary directory.
+    /// Returns the path to show to a user: below the archive if the path is in the temporary
+    /// directory.
     pub fn shown(&self, path: &Path) -> PathBuf {
         let below = path
             .strip_prefix(self.path())
@@ -50,7 +51,7 @@ impl Unpacked {
         }
     }
 
-    /// The same fault, placed below the archive.
+    /// Returns the same fault with its path below the archive.
     #[must_use]
     pub fn fault(&self, fault: Fault) -> Fault {
         Fault {
@@ -60,7 +61,7 @@ impl Unpacked {
     }
 }
 
-/// Unpacks an archive. `None`: unpacking failed, and the log has the fault.
+/// Unpacks an archive. `None` means that unpacking failed and that the log contains the fault.
 pub fn unpack(archive: &Path, log: &Log) -> Option<Unpacked> {
     let directory = unpack_at_most(archive, MAX_UNPACKED_BYTES, log)?;
     let path = directory.path();
@@ -105,7 +106,7 @@ fn unpack_at_most(archive: &Path, bytes: u64, log: &Log) -> Option<TempDir> {
     }
 }
 
-/// Why the unpacking ended.
+/// Why unpacking ended.
 enum Stop {
     Fault(FaultKind),
     Exceeds(Bound),
@@ -130,15 +131,15 @@ fn directory() -> io::Result<TempDir> {
 struct Unpacking<'a> {
     archive: ZipArchive<io::BufReader<File>>,
     directory: &'a Path,
-    /// Names and targets of the symbolic links. They are created after everything else, so that
-    /// nothing can be written through them.
+    /// Names and targets of the symbolic links. The links are created after everything else, so
+    /// that no file can be written through them.
     links: Vec<(PathBuf, PathBuf)>,
     link_bytes: usize,
-    /// Directories that were created.
+    /// Number of directories that were created.
     directories: usize,
     /// The directory of the last entry.
     last: PathBuf,
-    /// Bytes that may still be written.
+    /// Number of bytes that may still be written.
     left: u64,
 }
 
@@ -154,7 +155,7 @@ impl Unpacking<'_> {
             self.entry(index, log)?;
         }
         for (name, target) in std::mem::take(&mut self.links) {
-            // The listing of the files finds links that lead outside.
+            // Links that lead outside are found when the files are listed.
             std::os::unix::fs::symlink(&target, self.directory.join(&name)).map_err(|error| {
                 let name = Excerpt::from(name.display().to_string());
                 let error = error.into();
@@ -164,7 +165,7 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// Unpacks one entry. A fault of the entry goes to the log; an error ends the unpacking.
+    /// Unpacks one entry. A fault of the entry is logged. An error ends the unpacking.
     fn entry(&mut self, index: usize, log: &Log) -> Result<(), Stop> {
         let mut entry = match self.archive.by_index(index) {
             Ok(entry) => entry,
@@ -246,7 +247,7 @@ impl Unpacking<'_> {
             .mode(mode)
             .open(&place);
         let mut file = file.map_err(&cannot)?;
-        // The size that the archive states is not trusted; the unpacked bytes are counted.
+        // Do not trust the size that the archive states; count the unpacked bytes.
         let written =
             io::copy(&mut entry.by_ref().take(self.left + 1), &mut file).map_err(cannot)?;
         if written > self.left {
@@ -262,7 +263,7 @@ fn name<R: Read>(entry: &zip::read::ZipFile<'_, R>) -> String {
     String::from_utf8_lossy(entry.name_raw()).into_owned()
 }
 
-/// The name as a path below the directory. `None`: the path leads outside.
+/// Returns the name as a path below the directory, or `None` if the path leads outside.
 fn inside(name: &str) -> Option<PathBuf> {
     if name.starts_with('/') || name.contains(['\\', '\0']) {
         return None;

@@ -1,59 +1,61 @@
 //! Bounds on the size of a package that is read.
 //!
-//! A few kilobytes can stand for gigabytes: YAML aliases repeat strings, ranges name tests, every
+//! A few kilobytes can represent gigabytes: YAML aliases repeat strings, ranges name tests, every
 //! test inherits the settings of its groups, and symbolic links multiply paths. Reading stops at
-//! the first exceeded bound. The bounds are far above the size of real packages. Within
-//! them, reading takes less than half a gigabyte and a few seconds.
+//! the first bound that is exceeded. The bounds are far above the size of real packages. Within
+//! them, reading needs less than half a gigabyte of memory and a few seconds.
 
-/// The maximum number of files and directories of a package.
+/// Maximum number of files and directories of a package.
 pub const MAX_ENTRIES: usize = 200_000;
-/// The maximum depth of nested directories of a package.
+/// Maximum depth of nested directories of a package.
 pub const MAX_DEPTH: usize = 32;
-/// Maximum number of bytes of strings and settings together: files that are read as text, and every
+/// Maximum total number of bytes of strings and settings: files that are read as text, and every
 /// place that repeats a string.
 pub const MAX_TEXT_BYTES: u64 = 64 << 20;
 /// Maximum number of bytes of files that are searched but not kept, such as sources with
 /// `@EXPECTED_RESULTS@`.
 pub const MAX_SEARCHED_BYTES: u64 = 1 << 30;
-/// Values of one YAML file, including repetitions by aliases; keys and values of a Simfile or
-/// Sipfile.
+/// Maximum number of values in one file: in a YAML file, including repetitions by aliases; in a
+/// Simfile or Sipfile, keys and values.
 pub const MAX_VALUES: usize = 100_000;
-/// Different keys of a Simfile or Sipfile. The formats define ten.
+/// Maximum number of different keys of a Simfile or Sipfile. The formats define ten.
 pub const MAX_KEYS: usize = 1_000;
-/// Tests that a Sipfile may name.
+/// Maximum number of tests that a Sipfile may name.
 pub const MAX_TESTS: usize = 10_000;
-/// Maximum length of a test's name in a Sipfile, in bytes. With `.out` it becomes the name of a
-/// file.
+/// Maximum length of a test's name in a Sipfile, in bytes. The name with `.out` appended is a file
+/// name.
 pub const MAX_NAME_BYTES: usize = 250;
-/// Words of one list of flags.
+/// Maximum number of words in one list of flags.
 pub const MAX_WORDS: usize = 10_000;
 /// Maximum length of a generator's command in bytes.
 pub const MAX_COMMAND_BYTES: usize = 64 << 10;
-/// Patterns in submissions.yaml.
+/// Maximum number of patterns in submissions.yaml.
 pub const MAX_PATTERNS: usize = 1_000;
 /// Maximum length of a pattern in submissions.yaml, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 256;
-/// Submissions of a package.
+/// Maximum number of submissions of a package.
 pub const MAX_SUBMISSIONS: usize = 10_000;
-/// Sources below `utils` among which a generator is looked up by letters of its path.
+/// Maximum number of sources below `utils` that are searched for a generator by letters of its
+/// path.
 pub const MAX_UTILS_SOURCES: usize = 1_000;
-/// Bytes of all paths of a package together.
+/// Maximum total number of bytes of all paths of a package.
 pub const MAX_PATH_BYTES: usize = 64 << 20;
 
-/// Bytes of an unpacked archive.
+/// Maximum number of bytes of an unpacked archive.
 pub const MAX_UNPACKED_BYTES: u64 = 4 << 30;
-/// Files and directories of an archive.
+/// Maximum number of files and directories in an archive.
 pub const MAX_ARCHIVE_ENTRIES: usize = 100_000;
-/// The maximum depth of nested directories of an archive. Deeper ones only take time, because
-/// reading stops at [`MAX_DEPTH`].
+/// Maximum depth of nested directories of an archive. Unpacking more levels would only cost time,
+/// because reading stops at [`MAX_DEPTH`].
 pub const MAX_ARCHIVE_DEPTH: usize = MAX_DEPTH + 8;
-/// Bytes of the targets of an archive's links. The targets are kept until all files are unpacked.
+/// Maximum total number of bytes of the targets of an archive's links. The targets are kept until
+/// all files are unpacked.
 pub const MAX_LINK_TARGET_BYTES: usize = 16 << 20;
 
-/// The memory that a word takes in addition to its bytes.
+/// Bytes of memory that a word needs in addition to its own bytes.
 const WORD_OVERHEAD_BYTES: usize = 48;
 
-/// Number of bytes that a list of words occupies.
+/// Returns the number of bytes that a list of words occupies.
 pub fn words_cost(words: &[String]) -> usize {
     words
         .iter()

@@ -1,4 +1,4 @@
-//! Causes of errors, which errors that are cloned and compared can contain.
+//! Causes of errors, for errors that are cloned and compared.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Constants of a package: names that stand for their values in its other files (2025-09).
+//! Constants of a package: names that are replaced by their values in the package's other files
+//! (2025-09).
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Constants(BTreeMap<String, String>);
 
-/// A string with the values of its constants has more bytes than allowed.
+/// A string with its constants filled in has more bytes than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the text with the values of its constants is longer than {0} bytes; shorten the constants, or \
@@ -15,14 +16,14 @@ pub struct Constants(BTreeMap<String, String>);
 pub struct TooLong(pub usize);
 
 impl Constants {
-    /// Sets the value of a constant or of its variant. The name of a variant is `limit.tex`, for
-    /// example.
+    /// Sets the value of a constant, or of a variant of it. `limit.tex` is an example of a
+    /// variant's name.
     pub(crate) fn set(&mut self, name: String, value: &str) {
         self.0.insert(name, value.to_owned());
     }
 
-    /// Returns the text with values in place of names, or `None` if it contains no names. Unknown
-    /// names stay.
+    /// Returns the text with names replaced by their values, or `None` if it contains no names.
+    /// Unknown names are not replaced.
     ///
     /// # Errors
     /// The result would have more than `most` bytes.
@@ -31,8 +32,8 @@ impl Constants {
         if self.0.is_empty() {
             return Ok(None);
         }
-        // The search for the end stops after the length of the longest name. The text is then
-        // scanned only once.
+        // The search for the end of a name stops after the length of the longest name, so that the
+        // text is scanned only once.
         let longest = self.0.keys().map(String::len).max().unwrap_or_default();
         let (mut filled, mut rest, mut found) = (Vec::new(), text, false);
         while let Some(open) = at(rest, b"{{") {

@@ -1,4 +1,5 @@
-//! Writes limits into files of a package. Comments, other values and the order of lines stay.
+//! Writes limits into files of a package. Comments, other values and the order of lines are
+//! preserved.
 //!
 //! The functions take the text of a file and return the new text. The caller writes the file, then
 //! reads the package again and checks the limits.

@@ -1,6 +1,6 @@
 //! A map of a YAML file whose keys are read one by one.
 //!
-//! A key that was read is known. At the end, every other key gets a warning.
+//! A key that was read is known. At the end, a warning is issued for every other key.
 
 use crate::bound::{Bound, MAX_WORDS, words_cost};
 use crate::fault::log::{Log, Place};
@@ -23,8 +23,8 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The keys of a map, which messages call `name`. `None`: the node is not a map, and the log
-    /// has the fault.
+    /// Reads the keys of a map, which messages call `name`. `None` means that the node is not a map
+    /// and that the log contains the fault.
     pub fn of(node: &'a Node, name: &str, log: &'a Log) -> Option<Keys<'a>> {
         let Value::Mapping(pairs) = &node.value else {
             let (name, found) = (name.into(), node.kind());
@@ -65,12 +65,12 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// Marks keys as known that have no meaning for judging.
+    /// Marks keys that have no meaning for judging as known.
     pub fn ignore(&self, keys: &[&'static str]) {
         self.known.borrow_mut().extend(keys);
     }
 
-    /// The value of a key, unless it is missing or null.
+    /// Returns the value of a key, unless it is missing or null.
     pub fn get(&self, key: &'static str) -> Option<&'a Node> {
         self.known.borrow_mut().push(key);
         self.entries
@@ -91,7 +91,7 @@ impl<'a> Keys<'a> {
         text
     }
 
-    /// The value of the word that the key has.
+    /// Reads a word and returns the value that belongs to it.
     pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<T> {
         let node = self.get(key)?;
         let found = node
@@ -109,7 +109,7 @@ impl<'a> Keys<'a> {
         found.map(|(_, value)| *value)
     }
 
-    /// A finite number.
+    /// Reads a finite number.
     pub fn number(&self, key: &'static str) -> Option<f64> {
         let node = self.get(key)?;
         let number = node.text().and_then(number);
@@ -121,7 +121,7 @@ impl<'a> Keys<'a> {
         number
     }
 
-    /// A number that is at least `min`.
+    /// Reads a number that is at least `min`.
     pub fn factor(&self, key: &'static str, min: f64) -> Option<f64> {
         let factor = self.number(key)?;
         if factor < min {
@@ -133,7 +133,7 @@ impl<'a> Keys<'a> {
         Some(factor)
     }
 
-    /// A number of seconds: more than 0, at most a day.
+    /// Reads a number of seconds: more than 0 and at most a day.
     pub fn seconds(&self, key: &'static str) -> Option<Duration> {
         let number = self.number(key)?;
         let seconds = seconds(number);
@@ -145,7 +145,7 @@ impl<'a> Keys<'a> {
         seconds
     }
 
-    /// A whole number that is at least `min`, times `unit`.
+    /// Reads a whole number that is at least `min`, and multiplies it by `unit`.
     pub fn whole(&self, key: &'static str, min: u64, unit: u64) -> Option<u64> {
         let node = self.get(key)?;
         let whole = node
@@ -167,7 +167,7 @@ impl<'a> Keys<'a> {
         product
     }
 
-    /// A list of strings, or the words of one text.
+    /// Reads a list of strings, or the words of one text.
     pub fn words(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -176,7 +176,8 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The words of a string. `None`: they exceed a bound, and the log has the fault.
+    /// Splits a string into words. `None` means that they exceed a bound and that the log contains
+    /// the fault.
     fn split(&self, text: &str, place: &Place) -> Option<Vec<String>> {
         let words: Vec<String> = text
             .split_whitespace()
@@ -190,7 +191,7 @@ impl<'a> Keys<'a> {
         self.log.takes(place, words_cost(&words)).then_some(words)
     }
 
-    /// A list of strings; a single text counts as a list of one.
+    /// Reads a list of strings. A single text counts as a list with one element.
     pub fn texts(&self, key: &'static str) -> Option<Vec<String>> {
         let node = self.get(key)?;
         match &node.value {
@@ -199,7 +200,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A list of strings.
+    /// Reads a list of strings.
     pub fn texts_of(&self, key: &str, node: &Node) -> Option<Vec<String>> {
         let Value::Sequence(nodes) = &node.value else {
             let (key, found) = (key.into(), node.kind());
@@ -216,7 +217,7 @@ impl<'a> Keys<'a> {
             }
             text
         });
-        // All strings are read before the first fault counts, so that all faults are found.
+        // Read all strings before returning, so that all faults are found.
         let texts: Vec<String> = texts
             .collect::<Vec<_>>()
             .into_iter()
@@ -226,12 +227,12 @@ impl<'a> Keys<'a> {
             .then_some(texts)
     }
 
-    /// A map.
+    /// Reads a map.
     pub fn map(&self, key: &'static str) -> Option<Keys<'a>> {
         Keys::of(self.get(key)?, key, self.log)
     }
 
-    /// Keys that were not read, with their values.
+    /// Returns the keys that were not read, with their values.
     pub fn rest(&self) -> impl Iterator<Item = (&'a str, &'a Node, &'a Place)> {
         let known = self.known.borrow();
         self.entries
@@ -259,12 +260,12 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// A finite decimal number.
+/// Parses a finite decimal number.
 pub fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// A time that is more than 0 and at most a day.
+/// Converts a time that is more than 0 and at most a day.
 pub fn seconds(number: f64) -> Option<Duration> {
     let time = Duration::try_from_secs_f64(number).ok()?;
     (!time.is_zero() && number <= SECONDS_PER_DAY).then_some(time)

@@ -7,7 +7,7 @@
 //! | `problem.yaml` or `domjudge-problem.ini` | the ICPC problem package format: `legacy`, `2023-07`, `2025-09` |
 //! | `Simfile` | Sim's format |
 //!
-//! It returns a [`Problem`], possibly with warnings, or all errors of the package together
+//! [`read`] returns a [`Problem`], possibly with warnings, or all errors of the package together
 //! ([`Faults`]).
 //!
 //! ```no_run
@@ -20,15 +20,15 @@
 //! | file | content |
 //! | --- | --- |
 //! | `model` | a problem: tests, groups, limits, checkers, submissions |
-//! | `constants` | names that stand for values in other files |
-//! | `cause` | causes of errors that are cloned and compared |
+//! | `constants` | names that are replaced by their values in other files |
+//! | `cause` | causes of errors, for errors that are cloned and compared |
 //! | `fault` | the faults of a package and their places |
-//! | `bound` | bounds on what a package becomes when it is read |
-//! | `archive` | a package in a `.zip` |
+//! | `bound` | bounds on the size of a package when it is read |
+//! | `archive` | a package in a `.zip` archive |
 //! | `tree` | the files of a package |
 //! | `temporary` | directories for temporary files, also for callers |
 //! | `yaml`, `keys` | YAML with positions; maps with known keys |
-//! | `programs` | which files belong to one program |
+//! | `programs` | finds the files that form one program |
 //! | `icpc` | the ICPC formats |
 //! | `sim` | Sim's format |
 //! | `tokens` | flags of the default output validator |
@@ -72,34 +72,34 @@ use std::sync::Arc;
 /// The files that identify a package.
 const MAIN_FILES: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"];
 
-/// Reads a package from a directory, or from an archive. An archive is unpacked to a temporary
-/// directory that lives as long as the [`Problem`]. If the directory or archive contains only one
-/// directory, that is the package.
+/// Reads a package from a directory or an archive. An archive is unpacked to a temporary directory
+/// that lives as long as the [`Problem`]. If the directory or archive contains only one directory,
+/// that directory is the package.
 ///
-/// Entries of an archive that lead outside are errors. The size of a package in memory is bounded;
+/// Entries of an archive that lead outside are errors. The size of a package in memory is limited;
 /// see [`Bound`].
 ///
 /// # Errors
-/// All faults of the package, if one of them is an error.
+/// Returns all faults of the package if one of them is an error.
 pub fn read(path: &Path) -> Result<Problem, Faults> {
     read_as(path, Purpose::Judge)
 }
 
-/// Like [`read`], for tools that generate the tests. Also reads how tests are generated, and does
-/// not report tests that can be generated as missing. Inputs and answers of the [`Problem`] need
-/// not exist.
+/// Like [`read`], for tools that generate the tests. This function also reads how tests are
+/// generated, and does not report tests as missing if they can be generated. Inputs and answers of
+/// the [`Problem`] do not need to exist.
 ///
 /// # Errors
-/// Those of [`read`], and faults of `generators/generators.yaml`.
+/// The errors of [`read`], and faults of `generators/generators.yaml`.
 pub fn read_unfinished(path: &Path) -> Result<Problem, Faults> {
     read_as(path, Purpose::Generate)
 }
 
-/// Like [`read`], and also checks how tests are generated, which judging does not need.
+/// Like [`read`], but also checks how tests are generated, which judging does not need.
 ///
 /// # Errors
-/// Those of [`read`], and faults of `generators/generators.yaml`. Content that is not supported is
-/// only a warning, because other tools may have generated the tests.
+/// The errors of [`read`], and faults of `generators/generators.yaml`. Unsupported content is only
+/// a warning, because other tools may have generated the tests.
 pub fn read_whole(path: &Path) -> Result<Problem, Faults> {
     read_as(path, Purpose::Validate)
 }
@@ -136,7 +136,7 @@ fn open(path: &Path, purpose: Purpose, log: &Log) -> Option<Problem> {
     {
         log.enter(below);
     }
-    // The directory that an archive was unpacked into has no meaningful name.
+    // The directory to which an archive was unpacked has no meaningful name.
     let named = if main == root && unpacked.is_some() {
         path.with_extension("")
     } else {
@@ -162,7 +162,7 @@ fn open(path: &Path, purpose: Purpose, log: &Log) -> Option<Problem> {
     })
 }
 
-/// The directory with the main file of the package: `root`, or the only directory in it.
+/// Returns the directory with the main file of the package: `root`, or the only directory in it.
 fn main_directory(root: &Path) -> Option<PathBuf> {
     let marked = |directory: &Path| MAIN_FILES.iter().any(|mark| directory.join(mark).is_file());
     if marked(root) {
@@ -172,7 +172,7 @@ fn main_directory(root: &Path) -> Option<PathBuf> {
         .ok()?
         .filter_map(Result::ok)
         .filter(|entry| {
-            // macOS adds this directory.
+            // macOS adds a directory of this name.
             entry.file_name() != "__MACOSX"
                 && !entry.file_name().as_encoded_bytes().starts_with(b".")
         });

@@ -1,6 +1,6 @@
 //! The model of a problem, independent of its package format.
 //!
-//! The enums that decide how a problem is judged or made are exhaustive: a judge must decide about
+//! The enums that determine how a problem is judged or made are exhaustive: a judge must handle
 //! each value, and the compiler shows where it does not.
 
 use crate::archive::Unpacked;
@@ -25,13 +25,14 @@ pub enum Format {
 /// A problem package.
 #[derive(Debug, Clone)]
 pub struct Problem {
-    /// The directory of the package, or the directory that an archive was unpacked into.
+    /// The directory of the package, or the directory to which an archive was unpacked.
     pub directory: PathBuf,
-    /// The format, as detected.
+    /// The format that was detected.
     pub format: Format,
     /// The format version that the package states; `None` if it states none.
     pub version: Option<String>,
-    /// The title: in English if available, otherwise in the language that the package names first.
+    /// The title: in English if available, and otherwise in the language that the package names
+    /// first.
     pub name: String,
     /// The short name: the directory's name for ICPC packages, the label for Sim packages.
     pub label: String,
@@ -41,7 +42,7 @@ pub struct Problem {
     pub checker: Checker,
     /// Flags of the checker for tests without flags of their own.
     pub checker_flags: Vec<String>,
-    /// Whether submissions get points.
+    /// Whether submissions receive points.
     pub scoring: Scoring,
     /// A program that computes the verdict and points of groups that request it
     /// ([`Rules::grader`]). It computes them from the results of the groups' parts. It reads one
@@ -57,52 +58,52 @@ pub struct Problem {
     pub input_validators: Vec<Program>,
     /// Inputs and outputs that test the validators and the checker (ICPC). Judging ignores them.
     pub probes: Vec<Probe>,
-    /// How inputs are generated, if the package describes it. For ICPC packages only
+    /// How inputs are generated, if the package describes this. For ICPC packages, only
     /// [`crate::read_unfinished`] reads it, because judging does not need it.
     pub generators: Vec<Generation>,
-    /// Files that are added to every submission before it is compiled: a directory with one
-    /// directory for each language, and `default` for languages without one (ICPC `include`).
+    /// Files that are added to every submission before it is compiled. The directory contains one
+    /// directory for each language, and `default` for all other languages (ICPC `include`).
     pub include: Option<PathBuf>,
-    /// The file with the statement, if the package names one (Sim). ICPC packages have directories
-    /// of fixed names instead.
+    /// The file with the statement, if the package names one (Sim). ICPC packages use directories
+    /// with fixed names instead.
     pub statement: Option<PathBuf>,
     /// Names and values of the placeholders in the package's programs and in `include` (2025-09).
     pub constants: Constants,
     /// Faults that do not prevent judging.
     pub warnings: Vec<Fault>,
-    /// Keeps the directory that an archive was unpacked into.
+    /// Keeps the directory to which an archive was unpacked.
     pub unpacked: Option<Arc<Unpacked>>,
 }
 
 impl Problem {
-    /// All tests in judging order.
+    /// Returns all tests in judging order.
     pub fn tests(&self) -> impl Iterator<Item = &Test> {
         self.root.all_tests()
     }
 
-    /// All groups, each before the groups in it: the root first.
+    /// Returns all groups, each before the groups in it. The root comes first.
     pub fn groups(&self) -> impl Iterator<Item = &Group> {
         self.root.groups()
     }
 
-    /// The group with this name.
+    /// Returns the group with this name.
     pub fn group(&self, name: &str) -> Option<&Group> {
         self.groups().find(|group| group.name == name)
     }
 
-    /// The test with this name.
+    /// Returns the test with this name.
     pub fn test(&self, name: &str) -> Option<&Test> {
         self.tests().find(|test| test.name == name)
     }
 
-    /// The first submission that must be accepted. Its times and answers are the reference.
+    /// Returns the first submission that must be accepted. Its times and answers are the reference.
     pub fn model_solution(&self) -> Option<&Submission> {
         self.submissions
             .iter()
             .find(|submission| submission.expected == [Expected::Accepted])
     }
 
-    /// The path to show to a user: below the archive, if the package was unpacked from one.
+    /// Returns the path to show to a user: below the archive, if the package was unpacked from one.
     pub fn shown(&self, path: &Path) -> PathBuf {
         match &self.unpacked {
             Some(unpacked) => unpacked.shown(path),
@@ -114,14 +115,14 @@ impl Problem {
 /// How the submission communicates with the judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Input on standard input, output on standard output.
+    /// The submission reads standard input and writes standard output.
     Batch,
     /// The submission communicates with an interactor.
     Interactive,
-    /// The submission is run several times, with the validator's output of one pass as the
-    /// next pass's input (2023-07 `multi-pass`).
+    /// The submission runs several times. The validator's output in one pass is the input of the
+    /// next pass (2023-07 `multi-pass`).
     MultiPass {
-        /// The maximum number of passes.
+        /// Maximum number of passes.
         passes: u32,
         /// Whether the submission communicates with an interactor in each pass.
         interactive: bool,
@@ -147,9 +148,10 @@ impl Kind {
 pub enum Checker {
     /// The default output validator of the ICPC format, with its flags.
     Tokens,
-    /// Sim's default: equal except for spaces at line ends and empty lines at the end.
+    /// Sim's default checker. It ignores spaces at the ends of lines and empty lines at the end of
+    /// the file.
     Lines,
-    /// A program of the package.
+    /// A program from the package.
     Custom {
         /// The submission's sources.
         program: Program,
@@ -161,35 +163,35 @@ pub enum Checker {
 /// How a custom checker or interactor is called, and how it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Convention {
-    /// ICPC: arguments INPUT ANSWER FEEDBACK_DIR [FLAG...], the output on standard input. Exit
-    /// status 42 means right, 43 wrong. It may write `judgemessage.txt` and `score.txt` to the
-    /// feedback directory.
+    /// ICPC: the arguments are INPUT ANSWER FEEDBACK_DIR [FLAG...], and the output is on standard
+    /// input. Exit status 42 means right and 43 means wrong. The program may write
+    /// `judgemessage.txt` and `score.txt` to the feedback directory.
     Icpc,
-    /// Sim: arguments INPUT ANSWER OUTPUT, or INPUT if interactive. It prints `OK` or `WRONG`, then
-    /// a percentage or an empty line, then a comment.
+    /// Sim: the arguments are INPUT ANSWER OUTPUT, or only INPUT for an interactive problem. The
+    /// program prints `OK` or `WRONG`, then a percentage or an empty line, then a comment.
     Sim,
-    /// testlib: arguments INPUT OUTPUT ANSWER. Exit status 0 means right, 1 wrong, 2 presentation
-    /// error, 3 failure, 7 points; the comment is on standard error. No supported format selects
-    /// it.
+    /// testlib: the arguments are INPUT OUTPUT ANSWER. Exit status 0 means right, 1 wrong, 2
+    /// presentation error, 3 failure and 7 points. The comment is on standard error. No supported
+    /// format selects this convention.
     Testlib,
 }
 
-/// A program of the package: one source, or a directory of sources with or without `build` and
+/// A program from the package: one source, or a directory of sources with or without `build` and
 /// `run` scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// The file or directory.
     pub path: PathBuf,
-    /// The source files: the one file, or all files of the directory and its subdirectories.
+    /// The source files: the file itself, or all files of the directory and its subdirectories.
     pub sources: Vec<PathBuf>,
-    /// The language, if the package names it; otherwise the extensions decide.
+    /// The language, if the package names it. Otherwise the extensions decide.
     pub language: Option<String>,
     /// Arguments from the package.
     pub arguments: Vec<String>,
 }
 
 impl Program {
-    /// The name of the file or directory, which other files of the package use.
+    /// Returns the name of the file or directory, which other files of the package use.
     pub fn name(&self) -> &str {
         self.path
             .file_name()
@@ -203,65 +205,65 @@ impl Program {
 pub enum Scoring {
     /// A submission passes or fails.
     PassFail,
-    /// A submission gets points in the range that the package names, which may be infinite.
+    /// A submission receives points in the range that the package states, which may be infinite.
     Points {
         /// The lowest score.
         minimum: f64,
         /// The highest score.
         maximum: f64,
-        /// The direction in which scores are better.
+        /// Whether higher or lower scores are better.
         objective: Objective,
     },
 }
 
-/// The direction in which scores are better.
+/// Whether higher or lower scores are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Objective {
-    /// Higher scores.
+    /// Higher scores are better.
     #[default]
     Max,
-    /// Lower scores (legacy `objective: min`).
+    /// Lower scores are better (legacy `objective: min`).
     Min,
 }
 
 /// The limits of a problem. `None` if neither the package nor its format sets a limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
-    /// CPU time for one test.
+    /// CPU time limit for one test.
     pub cpu_time: Option<Duration>,
-    /// If `cpu_time` is `None`: the limit is at least this multiple of the slowest accepted
+    /// If `cpu_time` is `None`, the limit is at least this multiple of the slowest accepted
     /// submission's time (ICPC: `time_multiplier`, `ac_to_time_limit`, or their defaults).
     pub from_accepted: Option<f64>,
-    /// A submission that must exceed the time limit must need at least this multiple of it (ICPC:
-    /// `time_safety_margin`, `time_limit_to_tle`, or their defaults).
+    /// A submission that is expected to exceed the time limit must need at least this multiple of
+    /// it (ICPC: `time_safety_margin`, `time_limit_to_tle`, or their defaults).
     pub to_exceeded: Option<f64>,
-    /// The computed limit is rounded up to a multiple of this (ICPC; 1 s by default).
+    /// The computed limit is rounded up to a multiple of this duration (ICPC; 1 s by default).
     pub resolution: Option<Duration>,
-    /// Memory for one run, in bytes.
+    /// Memory limit for one run, in bytes.
     pub memory: Option<u64>,
-    /// Output of one run, in bytes.
+    /// Output limit of one run, in bytes.
     pub output: Option<u64>,
-    /// Sources of a submission, in bytes.
+    /// Limit on the total size of a submission's sources, in bytes.
     pub code: Option<u64>,
-    /// Time for compiling a submission.
+    /// Time limit for compiling a submission.
     pub compilation_time: Option<Duration>,
-    /// Memory for compiling a submission, in bytes.
+    /// Memory limit for compiling a submission, in bytes.
     pub compilation_memory: Option<u64>,
-    /// Time for one run of the checker.
+    /// Time limit for one run of the checker.
     pub validation_time: Option<Duration>,
-    /// Memory for one run of the checker, in bytes.
+    /// Memory limit for one run of the checker, in bytes.
     pub validation_memory: Option<u64>,
-    /// Output of one run of the checker, in bytes.
+    /// Output limit of one run of the checker, in bytes.
     pub validation_output: Option<u64>,
 }
 
-/// A group of tests and of groups. [`Group::parts`] returns both in judging order.
+/// A group of tests and subgroups. [`Group::parts`] returns both in judging order.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
     /// The name: `""` for the root, `secret`, `secret/1`, ...; for Sim `0`, `1`, ...
     pub name: String,
     /// Whether the tests are samples. Samples are judged, but give no points unless the package
-    /// assigns them.
+    /// assigns points to them.
     pub sample: bool,
     /// How the group's verdict and points are computed.
     pub rules: Rules,
@@ -281,7 +283,8 @@ pub enum Part<'a> {
 }
 
 impl Group {
-    /// The group's tests and groups in judging order. If it has both, they are sorted by name.
+    /// Returns the group's tests and groups in judging order. If the group has both, they are
+    /// sorted by name.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         let (mut tests, mut groups) = (self.tests.iter().peekable(), self.groups.iter().peekable());
         std::iter::from_fn(move || match (tests.peek(), groups.peek()) {
@@ -291,7 +294,7 @@ impl Group {
         })
     }
 
-    /// This group and all groups below it, each before the groups in it.
+    /// Returns this group and all groups below it, each before the groups in it.
     pub fn groups(&self) -> impl Iterator<Item = &Group> {
         let mut waiting = vec![self];
         std::iter::from_fn(move || {
@@ -301,7 +304,7 @@ impl Group {
         })
     }
 
-    /// The tests of this group and of all groups below it, in judging order.
+    /// Returns the tests of this group and of all groups below it, in judging order.
     pub fn all_tests(&self) -> impl Iterator<Item = &Test> {
         let mut waiting = vec![Part::Group(self)];
         std::iter::from_fn(move || {
@@ -322,31 +325,31 @@ impl Group {
 /// How a group's verdict and points follow from those of its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
-    /// The first test that is not accepted ends the group (`on_reject: break`) and gives it its
-    /// verdict.
+    /// Whether the first test that is not accepted ends the group (`on_reject: break`) and
+    /// determines its verdict.
     pub stop_at_first_failure: bool,
-    /// Which part gives the group its verdict.
+    /// Which part determines the group's verdict.
     pub verdict: VerdictMode,
     /// How points are combined.
     pub score: ScoreMode,
     /// Points of an accepted test that has no points of its own. A test that reports a fraction
-    /// gets that fraction of them.
+    /// receives that fraction of these points.
     pub accept_score: Option<f64>,
     /// Points of a rejected test that has no points of its own.
     pub reject_score: Option<f64>,
-    /// The range that the group's points must be in.
+    /// The range in which the group's points must be.
     pub range: Option<(f64, f64)>,
-    /// The maximum points of the group (2023-07 `max_score`, Sim's group points, which may be
-    /// negative).
+    /// The maximum number of points of the group (2023-07 `max_score`; Sim's group points, which
+    /// may be negative).
     pub points: Option<f64>,
-    /// Points decrease with time: all of them up to this fraction of the limit, none at the limit
-    /// (Sim: 2/3).
+    /// Points decrease with time: a test receives all points up to this fraction of the limit, and
+    /// none at the limit (Sim: 2/3).
     pub time_graded_from: Option<f64>,
-    /// Samples are ignored (`ignore_sample`).
+    /// Whether samples are ignored (`ignore_sample`).
     pub ignore_sample: bool,
-    /// Groups that must be accepted before this group is judged. Otherwise it is skipped.
+    /// Groups that must be accepted before this group is judged. Otherwise this group is skipped.
     pub require_pass: Vec<String>,
-    /// [`Problem::grader`] computes verdict and points of this group, with these flags (legacy
+    /// Flags with which [`Problem::grader`] computes the verdict and points of this group (legacy
     /// `grading: custom`).
     pub grader: Option<Vec<String>>,
 }
@@ -372,12 +375,13 @@ impl Default for Rules {
 /// `verdict_mode` of the default grader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum VerdictMode {
-    /// Accepted only if all parts are; otherwise the most severe verdict.
+    /// Accepted only if all parts are accepted. Otherwise the most severe verdict applies.
     #[default]
     Worst,
-    /// Accepted only if all parts are; otherwise the first other verdict.
+    /// Accepted only if all parts are accepted. Otherwise the first other verdict applies.
     First,
-    /// Accepted if any part is (`accept_if_any_accepted`); otherwise the most severe verdict.
+    /// Accepted if any part is accepted (`accept_if_any_accepted`). Otherwise the most severe
+    /// verdict applies.
     AnyAccepted,
     /// Always accepted.
     AlwaysAccept,
@@ -389,8 +393,8 @@ pub enum ScoreMode {
     /// The sum of the parts' points.
     #[default]
     Sum,
-    /// The smallest points of a part. Sim: the smallest fraction of a part, times the group's
-    /// points.
+    /// The smallest number of points of a part. For Sim: the smallest fraction of a part, times the
+    /// group's points.
     Minimum,
     /// The largest number of points of a part.
     Maximum,
@@ -406,17 +410,18 @@ pub struct Test {
     /// The name, unique in the problem: the path below `data` without extension, or Sim's test
     /// name.
     pub name: String,
-    /// The path of the input. In a Sim package the file need not exist if one of
-    /// [`Problem::generators`] creates it there.
+    /// The path of the input. In a Sim package, the file may be missing if one of
+    /// [`Problem::generators`] creates it.
     pub input: PathBuf,
     /// The path of the judges' answer. `None` if the package has none (Sim's interactive problems).
-    /// In a Sim package with a Sipfile the model solution may create it there.
+    /// In a Sim package with a Sipfile, the file may be missing because the model solution creates
+    /// it.
     pub answer: Option<PathBuf>,
     /// The CPU time limit of this test.
     pub cpu_time: Option<Duration>,
     /// The memory limit of this test, in bytes.
     pub memory: Option<u64>,
-    /// Flags for the checker instead of the problem's.
+    /// Flags for the checker, which replace the problem's flags.
     pub checker_flags: Option<Vec<String>>,
     /// Flags for the input validators.
     pub input_flags: InputFlags,
@@ -428,16 +433,16 @@ pub struct Test {
     pub description: Option<String>,
 }
 
-/// A test of the package's own programs, not of submissions (2023-07 `invalid_input`,
+/// A test of the package's own programs instead of submissions (2023-07 `invalid_input`,
 /// `invalid_output`, `valid_output`). Only its input always exists.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Probe {
     /// The expected result.
     pub kind: ProbeKind,
-    /// Input, answer, flags.
+    /// The input, answer and flags.
     pub test: Test,
-    /// An output as a submission may write it.
+    /// An output that a submission could write.
     pub output: Option<PathBuf>,
 }
 
@@ -459,7 +464,7 @@ pub enum ProbeKind {
 pub enum InputFlags {
     /// Flags for all validators.
     All(Vec<String>),
-    /// Flags by the validator's name. Other validators get none.
+    /// Flags by the validator's name. Other validators receive no flags.
     Named(BTreeMap<String, Vec<String>>),
 }
 
@@ -470,7 +475,7 @@ impl Default for InputFlags {
 }
 
 impl InputFlags {
-    /// The flags of one of [`Problem::input_validators`].
+    /// Returns the flags of one of [`Problem::input_validators`].
     pub fn of(&self, validator: &Program) -> &[String] {
         match self {
             InputFlags::All(flags) => flags,
@@ -494,13 +499,13 @@ pub struct Submission {
     pub name: String,
     /// The submission's sources.
     pub program: Program,
-    /// The accepted verdicts; DOMjudge's `@EXPECTED_RESULTS@` may name several. Empty if any
-    /// verdict is fine.
+    /// The accepted verdicts; DOMjudge's `@EXPECTED_RESULTS@` may name several. The list is empty
+    /// if any verdict is allowed.
     pub expected: Vec<Expected>,
-    /// Sets of verdicts. For each set, at least one test must have a verdict of the set (2023-07
+    /// Sets of verdicts. For each set, at least one test must have a verdict from it (2023-07
     /// `required`). Sets that follow from `expected` are omitted.
     pub required: Vec<Vec<Expected>>,
-    /// The range of points, if the package names one.
+    /// The range of points, if the package states one.
     pub score: Option<(f64, f64)>,
     /// Whether the submission's times determine the time limit, if it must be accepted (2023-07
     /// `use_for_time_limit`).
@@ -525,8 +530,8 @@ pub enum Expected {
     WrongAnswer,
     /// Too slow.
     TimeLimit,
-    /// Run-time error. Formats without a verdict for memory also mean the memory limit; then
-    /// [`Expected::MemoryLimit`] is listed as well.
+    /// Run-time error. In formats without a verdict for the memory limit, this verdict includes it,
+    /// and [`Expected::MemoryLimit`] is listed as well.
     RunTimeError,
     /// Memory limit.
     MemoryLimit,
@@ -542,21 +547,21 @@ pub enum Expected {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Generation {
-    /// The name of the test. The generator finds it in its environment.
+    /// The name of the test. The generator can read it from its environment.
     pub test: String,
     /// The source of the input.
     pub generator: Generator,
     /// Arguments of the generator.
     pub arguments: Vec<String>,
-    /// The seed, from the test's name and the package's base seed. The generator finds it in its
-    /// environment.
+    /// The seed, derived from the test's name and the package's base seed. The generator can read
+    /// it from its environment.
     pub seed: u64,
-    /// The source of the answer. `None`: the model solution.
+    /// The source of the answer. `None` means the model solution.
     pub answer: Option<Generator>,
 }
 
 impl Generation {
-    /// The bytes of the sources of input and answer.
+    /// Returns the number of bytes that the sources of input and answer occupy.
     pub(crate) fn cost(&self) -> usize {
         self.generator.cost() + self.answer.as_ref().map_or(0, Generator::cost)
     }
@@ -565,18 +570,18 @@ impl Generation {
 /// The source of an input or an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Generator {
-    /// A program of the package.
+    /// A program from the package.
     Program(Program),
     /// A shell command line (Sim's `sh:`).
     Shell(String),
     /// A string in the package's file of generators.
     Text(String),
-    /// A file of the package.
+    /// A file from the package.
     Copy(PathBuf),
 }
 
 impl Generator {
-    /// The bytes that a copy takes.
+    /// Returns the number of bytes that a copy occupies.
     pub(crate) fn cost(&self) -> usize {
         match self {
             Generator::Program(program) => program

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// A time in seconds, without trailing zeros and with at most nine decimal digits.
+/// Formats a time in seconds, without trailing zeros and with at most nine decimal digits.
 pub fn seconds(time: Duration) -> String {
     let text = format!("{}.{:09}", time.as_secs(), time.subsec_nanos());
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The byte offset of a line and column. Both count from 1, columns in characters.
+/// Returns the byte offset of a line and column. Both count from 1, and columns count characters.
 pub(crate) fn offset(text: &str, line: u32, column: u32) -> Option<usize> {
     let start = match line.checked_sub(2) {
         None => 0,

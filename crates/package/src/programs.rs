@@ -8,7 +8,7 @@ const COMPANION_EXTENSIONS: [&str; 10] = [
     "ctd", "h", "hh", "hpp", "hxx", "md", "pdf", "txt", "viva", "yaml",
 ];
 
-/// A program from a file, or from all files of a directory.
+/// Creates a program from a file, or from all files of a directory.
 pub fn program(tree: &Tree, path: &str) -> Program {
     let sources = match tree.kind(path) {
         Some(Kind::Directory) => tree.files(path).map(|file| tree.path(file)).collect(),
@@ -32,11 +32,12 @@ pub fn is_script(tree: &Tree, path: &str) -> bool {
     tree.is_file(path) && tree.bytes(path, 2).is_ok_and(|bytes| bytes == b"#!")
 }
 
-/// Paths of the programs in a directory of programs.
+/// Returns the paths of the programs in a directory of programs.
 ///
 /// Each file and each directory in it is one program. There are two exceptions, in which the
 /// directory itself is the program: it contains a script `build` or `run`, or it contains headers
-/// and exactly one source. Several sources are one program each, with the same headers.
+/// and exactly one source. If there are headers and several sources, each source is one program
+/// that uses the headers.
 pub fn programs<'a>(tree: &'a Tree, directory: &'a str) -> Vec<&'a str> {
     let children = tree.children(directory);
     let files = || {

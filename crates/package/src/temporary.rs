@@ -1,9 +1,9 @@
 //! Directories for temporary files.
 //!
 //! The process that creates a directory removes it. If SIGKILL or the OOM killer ends that process,
-//! the process that creates the next directory removes it: the name of a directory identifies its
-//! owner. A process that ends without waiting for its threads calls [`end`]. The directories may
-//! contain the secret tests of a contest.
+//! the next process that creates a directory removes the old one, whose name identifies its owner.
+//! A process that ends without waiting for its threads calls [`end`]. The directories may contain
+//! the secret tests of a contest.
 
 use std::fs;
 use std::io;
@@ -15,16 +15,17 @@ use tempfile::TempDir;
 
 /// The prefix of the directories' names.
 const PREFIX: &str = "millibox-judge-";
-/// How often [`end`] removes directories in which a thread or a program may still create files.
+/// Number of times that [`end`] removes directories in which a thread or a program may still create
+/// files.
 const REMOVALS: u32 = 40;
 /// The pause between two removals.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(25);
 
-/// Whether the process ends. The lock is held while a directory is created.
+/// Whether the process is ending. The lock is held while a directory is created.
 static ENDS: RwLock<bool> = RwLock::new(false);
 
 /// Creates a directory in the directory for temporary files (`TMPDIR`). Only this user may enter
-/// it. After [`end`], the calling thread waits for the end of the process.
+/// the new directory. After [`end`], the calling thread waits for the end of the process.
 ///
 /// # Errors
 /// The directory cannot be created.
@@ -125,11 +126,11 @@ impl Owner {
     }
 }
 
-/// Removes the directories of this user whose owners are chosen. Returns false if one still exists.
+/// Removes this user's directories whose owners are chosen. Returns false if one still exists.
 fn remove(parent: &Path, is_chosen: impl Fn(&Owner) -> bool) -> bool {
     let user = rustix::process::geteuid().as_raw();
     let mut is_complete = true;
-    // This user's processes are visible even where others are hidden (proc(5), hidepid).
+    // This user's processes are visible even if others are hidden (proc(5), hidepid).
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_chosen = entry
             .file_name()

@@ -1,11 +1,11 @@
-//! The flags of the default output validator of the ICPC formats, and its numbers.
+//! The flags of the ICPC formats' default output validator, and the numbers that it accepts.
 
 pub use crate::fault::icpc::FlagError;
 
 /// The flags of the validator.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Options {
-    /// `case_sensitive`: upper and lower case letters differ.
+    /// `case_sensitive`: upper and lower case letters are different.
     pub case_sensitive: bool,
     /// `space_change_sensitive`: white space must be the same.
     pub space_change_sensitive: bool,
@@ -13,8 +13,8 @@ pub struct Options {
     pub absolute: Option<f64>,
     /// `float_relative_tolerance E`, `float_tolerance E`.
     pub relative: Option<f64>,
-    /// Hexadecimal tokens are numbers. The version of the format decides this, not a flag: the
-    /// validator of `legacy` uses scanf(3), and from 2023-07 on numbers are decimal.
+    /// Whether hexadecimal tokens are numbers. The version of the format decides this, not a flag:
+    /// the validator of `legacy` uses scanf(3), and from 2023-07 on, numbers are decimal.
     pub hexadecimal: bool,
 }
 
@@ -62,8 +62,8 @@ impl Options {
     }
 }
 
-/// The finite number that scanf(3) would read with `%lf` from the whole token: decimal or, if
-/// requested, hexadecimal.
+/// Parses the finite number that scanf(3) would read with `%lf` from the whole token: decimal or,
+/// if requested, hexadecimal.
 pub fn number(token: &[u8], hexadecimal: bool) -> Option<f64> {
     let text = std::str::from_utf8(token).ok()?;
     let (negative, digits) = match text.as_bytes().first()? {
@@ -86,7 +86,7 @@ pub fn number(token: &[u8], hexadecimal: bool) -> Option<f64> {
         .then_some(if negative { -value } else { value })
 }
 
-/// A whole number. Very long numbers become one far beyond the exponent of a double.
+/// Parses a whole number. A very long number becomes a number far beyond the exponent of a double.
 fn power(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -99,7 +99,7 @@ fn power(text: &str) -> Option<i64> {
     Some(if negative { -size } else { size })
 }
 
-/// The digits after `0x` with at most one point and an optional binary exponent.
+/// Parses the digits after `0x` with at most one point and an optional binary exponent.
 fn of_hexadecimal(text: &str) -> Option<f64> {
     let (mantissa, exponent) = match text.split_once(['p', 'P']) {
         Some((mantissa, exponent)) => (mantissa, power(exponent)?),
@@ -123,7 +123,7 @@ fn of_hexadecimal(text: &str) -> Option<f64> {
     if value == 0 {
         return Some(0.0);
     }
-    // Two steps, because one factor may be out of range although the product is not.
+    // Multiply in two steps, because one factor may be out of range although the product is not.
     let exponent = exponent.clamp(-4000, 4000) as i32;
     let half = exponent / 2;
     Some(value as f64 * 2f64.powi(half) * 2f64.powi(exponent - half))
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parse_of_flags_returns_options_or_the_wrong_flag() {
+    fn parse_flags_returns_options_or_wrong_flag() {
         let all = Options::parse(&[
             "case_sensitive space_change_sensitive",
             "float_tolerance",

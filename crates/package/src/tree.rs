@@ -1,4 +1,4 @@
-//! The files of a package. They are listed once, and no file outside the package is opened.
+//! The files of a package. They are listed once, and files outside the package are never opened.
 
 use crate::bound::{Bound, MAX_DEPTH, MAX_ENTRIES, MAX_PATH_BYTES, MAX_SEARCHED_BYTES};
 use crate::fault::Severity;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub const PYTHON_CACHE: &str = "__pycache__";
 /// A symbolic link counts as this many files, because it is resolved name by name.
 const LINK_WEIGHT: usize = 10;
-/// The maximum length of a file that is read as text.
+/// Maximum length of a file that is read as text.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +26,10 @@ pub enum Kind {
 
 /// The rules of a format for names.
 pub struct Names {
-    /// Whether the format allows a name. Files with other names are left out.
+    /// Returns whether the format allows a name. Files with other names are left out.
     pub allowed: fn(&str) -> bool,
-    /// Whether judging needs the file or directory at a path. A fault there is an error, elsewhere
-    /// a warning.
+    /// Returns whether judging needs the file or directory at a path. A fault in it is then an
+    /// error, and otherwise a warning.
     pub needed: fn(&str) -> bool,
 }
 
@@ -86,19 +86,19 @@ impl Tree {
         self.kind(path) == Some(Kind::Directory)
     }
 
-    /// The path on this machine.
+    /// Returns the path on this machine.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// The entries of a directory (`""`: the package), sorted: name, path, kind.
+    /// Returns the entries of a directory (`""` is the package) in sorted order: name, path, kind.
     pub fn children<'a>(&'a self, directory: &str) -> Vec<(&'a str, &'a str, Kind)> {
         self.below(directory)
             .filter_map(|(rest, path, kind)| (!rest.contains('/')).then_some((rest, path, kind)))
             .collect()
     }
 
-    /// All files below a directory.
+    /// Returns all files below a directory.
     pub fn files<'a>(&'a self, directory: &str) -> impl Iterator<Item = &'a str> {
         self.below(directory)
             .filter(|(_, _, kind)| *kind == Kind::File)
@@ -117,7 +117,7 @@ impl Tree {
             .map(move |(path, kind)| (&path[length..], &**path, *kind))
     }
 
-    /// The first bytes of a file.
+    /// Reads the first bytes of a file.
     pub fn bytes(&self, path: &str, most: u64) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         File::open(self.path(path))?
@@ -126,8 +126,8 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// The beginning of a file that is searched and not kept. `None`: it cannot be read, or too
-    /// many bytes of the package were searched, which the log reports.
+    /// Reads the beginning of a file that is searched but not kept. Returns `None` if the file
+    /// cannot be read, or if too many bytes of the package were searched, which is then reported.
     pub fn searched(&self, path: &str, most: u64, log: &Log) -> Option<Vec<u8>> {
         if self.searched.get() > MAX_SEARCHED_BYTES {
             log.exceeds(path, Bound::Searched);
@@ -138,7 +138,7 @@ impl Tree {
         Some(bytes)
     }
 
-    /// A file as text. `None`: it is not text, and the log has the fault.
+    /// Reads a file as text. `None` means that it is not text and that the log contains the fault.
     pub fn text(&self, path: &str, log: &Log) -> Option<String> {
         let bytes = match self.bytes(path, MAX_FILE_BYTES + 1) {
             Ok(bytes) if bytes.len() as u64 > MAX_FILE_BYTES => {
@@ -178,10 +178,10 @@ struct Walk<'a> {
     real: PathBuf,
     names: &'a Names,
     log: &'a Log,
-    /// The number of examined files and directories. It includes those that are left out, because
-    /// links may lead to them repeatedly.
+    /// The number of files and directories that were examined. It includes those that are left out,
+    /// because links may lead to them repeatedly.
     examined: usize,
-    /// The bytes of their paths.
+    /// The total length of their paths in bytes.
     bytes: usize,
 }
 
@@ -224,7 +224,7 @@ impl Walk<'_> {
             };
             self.examined += 1;
             self.bytes += child.len();
-            // Programs would mistake a name that begins with a dash for an option.
+            // Programs would interpret a name that begins with a dash as an option.
             if name
                 .to_str()
                 .is_none_or(|name| name.starts_with('-') || !(self.names.allowed)(name))
@@ -274,7 +274,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The kind of a symbolic link's target, if the target is inside the package.
+    /// Returns the kind of a symbolic link's target, if the target is inside the package.
     fn link(&self, path: &str) -> Option<fs::FileType> {
         let place = self.tree.path(path);
         let target = fs::read_link(&place).unwrap_or_default();

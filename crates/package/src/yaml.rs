@@ -1,6 +1,6 @@
 //! YAML with the place of each value, so that a fault can name its line.
 //!
-//! Scalars stay text. The reader of a key decides what `010`, `yes` or `1e3` means.
+//! Scalars remain text. The reader of a key decides what `010`, `yes` or `1e3` means.
 
 use crate::bound::{Bound, MAX_VALUES};
 use crate::fault::FaultKind;
@@ -10,7 +10,7 @@ use crate::fault::values::YamlFault;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashMap;
 
-/// The maximum number of nested values in a document.
+/// Maximum depth of nested values in a document.
 const MAX_LEVELS: usize = 64;
 
 /// One node of a document.
@@ -47,7 +47,7 @@ impl Node {
         }
     }
 
-    /// The value in place of a valid one, for messages.
+    /// Describes the value that was found instead of a valid one, for messages.
     pub fn found(&self) -> Found {
         match self.text() {
             Some(text) => Found::Text(text.into()),
@@ -55,7 +55,7 @@ impl Node {
         }
     }
 
-    /// The number of nodes and bytes of text, including those of inner nodes.
+    /// Returns the number of nodes and bytes of text, including those of inner nodes.
     fn size(&self) -> Size {
         let own = |bytes| Size { nodes: 1, bytes };
         match &self.value {
@@ -89,7 +89,7 @@ impl Size {
 enum Stop {
     Fault(YamlFault, Place),
     Exceeds(Bound, Place),
-    /// The log has the fault already.
+    /// The log already contains the fault.
     Logged,
 }
 
@@ -97,12 +97,12 @@ enum Stop {
 struct Open {
     anchor: usize,
     node: Node,
-    /// A mapping's key, until its value is read.
+    /// The key of a mapping, until its value has been read.
     key: Option<Node>,
 }
 
-/// Reads the only document of a text. `None`: the document is empty or has faults, which are in the
-/// log.
+/// Reads the only document of a text. Returns `None` if the document is empty or has faults, which
+/// the log contains.
 pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
     let mut reader = Reader {
         open: Vec::new(),
@@ -149,8 +149,8 @@ pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
 struct Reader<'a> {
     open: Vec<Open>,
     anchors: HashMap<usize, Node>,
-    /// The number of nodes. Aliases count the nodes that they repeat, and anchors count the copies
-    /// that are kept for aliases.
+    /// Number of nodes. For an alias, it includes the nodes that the alias repeats. For an anchor,
+    /// it includes the copies that are kept for aliases.
     nodes: usize,
     root: Option<Node>,
     log: &'a Log,

@@ -1,4 +1,4 @@
-//! Reads small packages that would take much memory or time. Reading ends at the bound that the
+//! Reads small packages that would need much memory or time. Reading ends at the bound that the
 //! package exceeds.
 //!
 //! The measured memory is the peak resident set of the process, so the tests run one at a time.
@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The maximum memory of reading. A package with 64 MiB of plain text takes about as much.
+/// Maximum memory for reading. A package with 64 MiB of plain text needs about this much.
 const MAX_MEMORY_MIB: u64 = 512;
-/// The maximum time of reading. The slowest package takes 2 s, and would take far longer without
+/// Maximum time for reading. The slowest package needs 2 s, and would need far longer without
 /// bounds.
 const MAX_TIME: Duration = Duration::from_secs(40);
 
@@ -53,7 +53,7 @@ impl Bomb {
         self
     }
 
-    /// Asserts that `read_unfinished` soon fails at this bound.
+    /// Asserts that `read_unfinished` fails quickly at this bound.
     fn exceeds(&self, bound: Bound) {
         exceeds(&self.path(), bound);
     }
@@ -66,7 +66,7 @@ fn exceeds(path: &Path, bound: Bound) {
     assert!(time < MAX_TIME, "{time:?}");
 }
 
-/// The exceeded bounds, the memory in MiB, and the time of reading.
+/// Returns the exceeded bounds, the memory in MiB, and the time for reading.
 fn measured(path: &Path, unfinished: bool) -> (Vec<Bound>, u64, Duration) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ fn measured(path: &Path, unfinished: bool) -> (Vec<Bound>, u64, Duration) {
     (bounds, memory, time)
 }
 
-/// The peak resident set of the process.
+/// Returns the peak resident set of the process.
 fn resident_mib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -315,7 +315,7 @@ fn submissions_yaml_of_a_long_pattern_is_refused() {
     bomb.exceeds(Bound::Patterns);
 }
 
-/// Adds directories that each have two links to the next one: 2^30 paths for 30 levels.
+/// Adds directories that each have two links to the next one, which makes 2^30 paths for 30 levels.
 fn web(bomb: &Bomb, name: &str, levels: usize) {
     for level in 0..levels {
         bomb.file(&format!("data/secret/w/{level}/{name}"), "");

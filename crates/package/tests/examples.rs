@@ -1,4 +1,4 @@
-//! Reads the packages in `examples/`, which have no faults and match their README.
+//! Reads the packages in `examples/`, which have no faults and match their README files.
 
 use millibox_package::model::{Checker, Convention, Expected, Format, Kind, Objective, Scoring};
 use millibox_package::{Problem, read};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const ALL: [&str; 4] = ["causeway", "heaps", "leak", "stalls"];
-/// The maximum size of an example.
+/// Maximum size of an example.
 const MAX_EXAMPLE_BYTES: u64 = 300 << 10;
 
 fn directory(name: &str) -> PathBuf {
@@ -207,7 +207,7 @@ fn sources_of_examples_have_expected_verdicts() {
         "accepted/sums.cpp"
     );
 
-    // Sim's format states a verdict for the model solution only. Its directories only inform human
+    // Sim's format states a verdict only for the model solution. Its directories only inform human
     // readers.
     let problem = example("stalls");
     assert_eq!(problem.model_solution().unwrap().name, "prog/stalls.cpp");
@@ -243,7 +243,7 @@ fn examples_have_accepted_submissions_in_all_languages() {
     }
 }
 
-/// The comment states what the submission does and which verdict it gets.
+/// The comment states what the submission does and which verdict it receives.
 #[test]
 fn submissions_of_examples_begin_with_a_comment() {
     for name in ALL {

@@ -1,4 +1,4 @@
-//! Errors of edits to a package's files.
+//! The errors of editing a package's files.
 
 use super::Faults;
 use super::text::Excerpt;

@@ -79,7 +79,7 @@ pub enum HeaderFault {
     )]
     Resolution {
         resolution: Number,
-        /// A finer resolution of which the time limit is a multiple.
+        /// A finer resolution. The time limit is a multiple of it.
         finer: Option<Number>,
     },
     #[error("validation_passes applies to multi-pass problems only; not used")]
@@ -203,14 +203,14 @@ pub enum GroupFault {
         group: Excerpt,
         suggestion: Suggestion,
     },
-    /// docs/reference/packages.md gives the reasons at length.
+    /// docs/reference/packages.md explains the reasons in full.
     #[error(
         "{}static validators are not supported: the format contradicts itself in how they are \
          requested and counted",
         Key(.key)
     )]
     StaticValidators {
-        /// The key that requests them. `None`: the package has a directory of such
+        /// The key that requests them. `None` means that the package has a directory of such
         /// validators.
         key: Option<&'static str>,
     },
@@ -306,7 +306,7 @@ pub enum SubmissionFault {
     },
 }
 
-/// What a pattern of submissions.yaml states about verdicts.
+/// What a pattern of submissions.yaml claims about verdicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerdictClaim {
     pub pattern: Excerpt,

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// The maximum number of faults that are kept. The others are counted.
+/// Maximum number of faults that are kept. Further faults are only counted.
 const MAX_FAULTS: usize = 1_000;
 
 /// A place in a package.
@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// A place in the same file.
+    /// Returns a place in the same file.
     pub fn at(&self, line: u32, column: u32) -> Place {
         Place {
             path: Rc::clone(&self.path),
@@ -36,7 +36,7 @@ impl Place {
         }
     }
 
-    /// A line of the same file.
+    /// Returns a line of the same file.
     pub fn at_line(&self, line: u32) -> Place {
         Place {
             path: Rc::clone(&self.path),
@@ -72,13 +72,13 @@ impl From<&Place> for Place {
     }
 }
 
-/// The faults found so far. Reading continues after a fault and finds the others.
+/// The faults found so far. Reading continues after a fault to find the others.
 pub(crate) struct Log {
     package: RefCell<PathBuf>,
     faults: RefCell<Vec<Fault>>,
-    /// The numbers of errors and warnings that are not kept.
+    /// The numbers of errors and warnings that were not kept.
     dropped: Cell<(usize, usize)>,
-    /// The bytes of text that were read; see [`MAX_TEXT_BYTES`].
+    /// The number of bytes of text that were read; see [`MAX_TEXT_BYTES`].
     text_bytes: Cell<u64>,
 }
 
@@ -92,7 +92,7 @@ impl Log {
         }
     }
 
-    /// Sets the directory of the package that all later paths are relative to.
+    /// Sets the package's directory, to which all later paths are relative.
     pub fn enter(&self, directory: &Path) {
         self.package.borrow_mut().push(directory);
     }
@@ -105,13 +105,13 @@ impl Log {
         self.add(Severity::Warning, &place.into(), kind);
     }
 
-    /// Reads a part of the package that judging does not need. Faults in it become warnings.
+    /// Reads a part of the package that judging does not need. Faults in this part become warnings.
     pub fn mildly<T>(&self, read: impl FnOnce() -> T) -> T {
         let before = self.faults.borrow().len();
         let (errors, warnings) = self.dropped.get();
         let read = read();
         let mut faults = self.faults.borrow_mut();
-        // An exceeded bound is always an error, or reading would continue.
+        // An exceeded bound always stays an error, because reading would continue otherwise.
         let mild = faults[before..]
             .iter_mut()
             .filter(|fault| fault.bound().is_none());
@@ -152,7 +152,7 @@ impl Log {
         }
     }
 
-    /// Counts bytes of text. If the package has too many, reports it and returns false.
+    /// Counts bytes of text. If the package has too many, reports this and returns false.
     #[must_use]
     pub fn takes(&self, place: impl Into<Place>, bytes: usize) -> bool {
         self.text_bytes
@@ -190,7 +190,7 @@ impl Log {
         });
     }
 
-    /// All faults if one of them is an error; otherwise the warnings.
+    /// Returns all faults if one of them is an error, and otherwise the warnings.
     pub fn finish(self) -> Result<Vec<Fault>, Faults> {
         let mut faults = self.faults.into_inner();
         let (errors, warnings) = self.dropped.get();

@@ -57,7 +57,8 @@ impl Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
-    /// The file or directory: the package's path as the caller named it, and the path below it.
+    /// The file or directory: the package's path as the caller named it, followed by the path below
+    /// it.
     pub path: PathBuf,
     /// The line, from 1.
     pub line: Option<u32>,
@@ -65,12 +66,12 @@ pub struct Fault {
     pub column: Option<u32>,
     /// The severity.
     pub severity: Severity,
-    /// What is wrong and how to fix it. Its `Display` is the message, in one line.
+    /// What is wrong and how to fix it. Its `Display` is the message, on one line.
     pub kind: FaultKind,
 }
 
 impl Fault {
-    /// A fault of a whole file or directory.
+    /// Creates a fault of a whole file or directory.
     pub fn new(path: impl Into<PathBuf>, severity: Severity, kind: impl Into<FaultKind>) -> Fault {
         Fault {
             path: path.into(),
@@ -81,13 +82,13 @@ impl Fault {
         }
     }
 
-    /// The same fault in a line of the file.
+    /// Returns the same fault in a line of the file.
     #[must_use]
     pub fn at_line(self, line: Option<u32>) -> Fault {
         Fault { line, ..self }
     }
 
-    /// The bound that the package exceeds, if that is the fault.
+    /// Returns the bound that the package exceeds, if that is the fault.
     pub fn bound(&self) -> Option<Bound> {
         match self.kind {
             FaultKind::Bound(bound) => Some(bound),
@@ -99,7 +100,7 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.to_string_lossy();
-        // A fault is one line even if the name of a file has line breaks.
+        // A fault is one line, even if the name of a file contains line breaks.
         path.chars().try_for_each(|c| {
             if c.is_control() {
                 write!(f, "{}", c.escape_default())
@@ -124,49 +125,49 @@ pub enum FaultKind {
     /// The package exceeds a bound.
     #[error(transparent)]
     Bound(#[from] Bound),
-    /// A file or directory, or the package as a whole.
+    /// A fault of a file or directory, or of the package as a whole.
     #[error(transparent)]
     File(#[from] FileFault),
-    /// The archive of the package.
+    /// A fault of the package's archive.
     #[error(transparent)]
     Archive(#[from] ArchiveFault),
-    /// The syntax of a YAML file.
+    /// A fault in the syntax of a YAML file.
     #[error(transparent)]
     Yaml(#[from] YamlFault),
-    /// A key of a file, or its value.
+    /// A fault of a key in a file, or of the key's value.
     #[error(transparent)]
     Key(#[from] KeyFault),
-    /// A flag of the default output validator.
+    /// A fault of a flag of the default output validator.
     #[error(transparent)]
     Flag(#[from] FlagError),
-    /// problem.yaml.
+    /// A fault of problem.yaml.
     #[error(transparent)]
     Header(#[from] HeaderFault),
-    /// The files of DOMjudge.
+    /// A fault of DOMjudge's files.
     #[error(transparent)]
     Domjudge(#[from] DomjudgeFault),
-    /// Tests and groups of an ICPC package.
+    /// A fault of tests and groups in an ICPC package.
     #[error(transparent)]
     Data(#[from] DataFault),
-    /// The settings of a group in an ICPC package.
+    /// A fault of a group's settings in an ICPC package.
     #[error(transparent)]
     Group(#[from] GroupFault),
-    /// Submissions of an ICPC package.
+    /// A fault of submissions in an ICPC package.
     #[error(transparent)]
     Submission(#[from] SubmissionFault),
-    /// generators.yaml.
+    /// A fault of generators.yaml.
     #[error(transparent)]
     Generation(#[from] GenerationFault),
-    /// Validators and graders of an ICPC package.
+    /// A fault of validators and graders in an ICPC package.
     #[error(transparent)]
     Program(#[from] ProgramFault),
-    /// The syntax of a Simfile or Sipfile.
+    /// A fault in the syntax of a Simfile or Sipfile.
     #[error(transparent)]
     Config(#[from] ConfigFault),
-    /// A Simfile and the files that it names.
+    /// A fault of a Simfile, or of the files that it names.
     #[error(transparent)]
     Simfile(#[from] SimfileFault),
-    /// A Sipfile.
+    /// A fault of a Sipfile.
     #[error(transparent)]
     Sipfile(#[from] SipfileFault),
     /// A fault that a tool found after the package was read.
@@ -182,13 +183,13 @@ pub enum FaultKind {
     },
 }
 
-/// A fault that a tool found after the package was read: the judge, for example. The error is that
-/// of the tool.
+/// A fault that a tool, such as the judge, found after the package was read. It contains the tool's
+/// error.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub struct ToolFault(Arc<dyn ToolError>);
 
-/// An error of a tool that can be compared with one of the same type.
+/// An error of a tool that can be compared with an error of the same type.
 trait ToolError: Error + Any + Send + Sync {
     fn equals(&self, other: &dyn Any) -> bool;
     fn as_any(&self) -> &dyn Any;
@@ -205,12 +206,12 @@ impl<E: Error + PartialEq + Send + Sync + 'static> ToolError for E {
 }
 
 impl ToolFault {
-    /// The fault with the error of a tool.
+    /// Creates a fault from the error of a tool.
     pub fn new(error: impl Error + PartialEq + Send + Sync + 'static) -> ToolFault {
         ToolFault(Arc::new(error))
     }
 
-    /// The tool's error, if it has this type.
+    /// Returns the tool's error, if it has this type.
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         (*self.0).as_any().downcast_ref()
     }
@@ -225,12 +226,12 @@ impl PartialEq for ToolFault {
 impl Eq for ToolFault {}
 
 /// Why a package cannot be judged: all its faults, including warnings, sorted by file and line.
-/// Each is rendered as one line.
+/// Each fault is rendered as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// All faults, sorted.
+    /// Returns all faults, sorted.
     pub fn iter(&self) -> std::slice::Iter<'_, Fault> {
         self.0.iter()
     }

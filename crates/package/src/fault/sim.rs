@@ -88,7 +88,7 @@ pub enum SimfileFault {
     )]
     TimeLimit {
         test: Excerpt,
-        /// The text in place of the limit. `None`: it is missing.
+        /// The text that was read as the limit. `None` means that the limit is missing.
         text: Option<Excerpt>,
     },
     #[error("limits: test {test:?} is repeated; it is first in line {first_line}")]

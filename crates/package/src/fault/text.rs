@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// The maximum length of an excerpt.
+/// Maximum length of an excerpt.
 const MAX_EXCERPT_BYTES: usize = 2_000;
-/// The maximum length of words that are compared for a suggestion. A comparison takes memory and
-/// time in proportion to the product of both lengths.
+/// Maximum length of words that are compared for a suggestion. The memory and time of a comparison
+/// are proportional to the product of both lengths.
 const MAX_COMPARED_BYTES: usize = 100;
-/// The maximum number of words that are compared for a suggestion.
+/// Maximum number of words that are compared for a suggestion.
 const MAX_COMPARED_WORDS: usize = 200;
 
-/// A string of a package in a message. A string may be as long as a file, so only its beginning is
-/// kept. `Debug` quotes the text.
+/// A string from a package that a message quotes. A string may be as long as a file, so only its
+/// beginning is kept. `Debug` quotes the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Excerpt {
     text: Box<str>,
@@ -19,7 +19,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// The beginning of a string.
+    /// Keeps the beginning of a string.
     pub fn new(text: &str) -> Excerpt {
         let end = (0..=text.len().min(MAX_EXCERPT_BYTES))
             .rev()
@@ -31,7 +31,7 @@ impl Excerpt {
         }
     }
 
-    /// The kept part of the text.
+    /// Returns the kept part of the text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -78,7 +78,7 @@ impl Excerpt {
     }
 }
 
-/// A known word that is similar to an unknown one. `Display` is a question, or nothing.
+/// A known word that is similar to an unknown one. `Display` writes a question, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Suggestion(Option<Box<str>>);
 
@@ -86,8 +86,8 @@ impl Suggestion {
     /// No suggestion.
     pub const NONE: Suggestion = Suggestion(None);
 
-    /// The known word that is most similar to `word`, if one is similar. No word is similar to a
-    /// long one, and only the first of many words are compared.
+    /// Finds the known word that is most similar to `word`, if there is a similar one. Long words
+    /// match nothing, and only the first of many known words are compared.
     pub fn new<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Suggestion {
         if word.len() > MAX_COMPARED_BYTES {
             return Suggestion::NONE;
@@ -102,12 +102,12 @@ impl Suggestion {
         Suggestion(nearest.map(|(_, known)| known.into()))
     }
 
-    /// The similar word.
+    /// Returns the similar word.
     pub fn word(&self) -> Option<&str> {
         self.0.as_deref()
     }
 
-    /// The suggestion with another word in place of the similar one.
+    /// Replaces the similar word in the suggestion by another word.
     #[must_use]
     pub fn map(&self, complete: impl FnOnce(&str) -> String) -> Suggestion {
         Suggestion(self.word().map(|word| complete(word).into()))
@@ -123,17 +123,17 @@ impl fmt::Display for Suggestion {
     }
 }
 
-/// Words of a format. `Display` separates them by commas.
+/// Words of a format. `Display` separates them with commas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordList(Vec<&'static str>);
 
 impl WordList {
-    /// These words.
+    /// Creates a list of these words.
     pub fn new(words: impl IntoIterator<Item = &'static str>) -> WordList {
         WordList(words.into_iter().collect())
     }
 
-    /// The words in order.
+    /// Returns the words in order.
     pub fn words(&self) -> &[&'static str] {
         &self.0
     }
@@ -145,7 +145,7 @@ impl fmt::Display for WordList {
     }
 }
 
-/// A number of a package. It is never NaN, so numbers are equal to themselves.
+/// A number from a package. It is never NaN, so numbers are equal to themselves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(pub f64);
 
@@ -175,7 +175,7 @@ pub enum ValueKind {
     Map,
 }
 
-/// The value in place of a valid one. `Display` writes the end of a message.
+/// The value that was found instead of a valid one. `Display` writes the end of a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Found {
@@ -187,7 +187,7 @@ pub enum Found {
     Other(ValueKind),
 }
 
-/// The command that makes missing tests, as a hint. `Display` writes the end of a message.
+/// A hint that names the command that makes missing tests. `Display` writes the end of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeHint {

@@ -25,9 +25,10 @@ pub struct Glob {
     pub text: String,
     matcher: GlobMatcher,
     pub place: Place,
-    /// Whether the pattern is the name of a directory. Such a pattern need not match a submission.
+    /// Whether the pattern is the name of a directory. Such a pattern does not need to match a
+    /// submission.
     pub default: bool,
-    /// Whether the pattern matches a submission.
+    /// Whether the pattern has matched a submission.
     pub used: Cell<bool>,
 }
 
@@ -39,7 +40,7 @@ impl Glob {
     }
 }
 
-/// Sets of verdicts of single tests, as bits. submissions.yaml has these names for them.
+/// Sets of verdicts of single tests, represented as bits. The names are those of submissions.yaml.
 const AC: u8 = 1;
 const WA: u8 = 2;
 /// The verdict of a test that is too slow.
@@ -49,7 +50,7 @@ const ALL: u8 = 15;
 const REJECTED: u8 = ALL & !AC;
 const VERDICTS: [(&str, u8); 4] = [("AC", AC), ("WA", WA), ("TLE", TLE), ("RTE", RTE)];
 
-/// Translates a set of verdicts of the format into verdicts of this crate.
+/// Translates a set of the format's verdicts into verdicts of this crate.
 pub fn meant(verdicts: u8) -> Vec<Expected> {
     let meaning: [(u8, &[Expected]); 4] = [
         (AC, &[Expected::Accepted]),
@@ -64,7 +65,7 @@ pub fn meant(verdicts: u8) -> Vec<Expected> {
         .collect()
 }
 
-/// The names of a set of verdicts in submissions.yaml.
+/// Returns the names of a set of verdicts in submissions.yaml.
 fn named(verdicts: u8) -> WordList {
     let named = VERDICTS
         .iter()
@@ -79,7 +80,7 @@ pub struct Claim {
     pub verdicts: bool,
     /// The permitted verdicts of tests.
     pub permitted: u8,
-    /// Sets of verdicts. For each set, some test must have a verdict of the set.
+    /// Sets of verdicts. For each set, some test must have a verdict from it.
     required: Vec<u8>,
     pub score: Option<(f64, f64)>,
     pub language: Option<String>,
@@ -112,7 +113,7 @@ impl Default for Claim {
 }
 
 impl Claim {
-    /// The claim about verdicts, for messages.
+    /// Formats the claim about verdicts, for messages.
     pub fn shown(&self, glob: &Glob) -> VerdictClaim {
         VerdictClaim {
             pattern: Excerpt::new(&glob.text),
@@ -121,13 +122,13 @@ impl Claim {
         }
     }
 
-    /// The conjunction of two claims.
+    /// Returns the conjunction of two claims.
     pub fn and(self, other: &Claim) -> Claim {
         Claim {
             verdicts: self.verdicts || other.verdicts,
             permitted: self.permitted & other.permitted,
             required: {
-                // There are few sets, so each is kept once.
+                // There are few different sets, so each one is kept only once.
                 let new = other
                     .required
                     .iter()
@@ -143,7 +144,7 @@ impl Claim {
         self.time_limit.as_ref().map(|(used, _)| *used)
     }
 
-    /// The possible verdicts of the whole submission, which are those of its tests.
+    /// Returns the possible verdicts of the whole submission, which are those of its tests.
     pub fn expected(&self) -> Option<Vec<Expected>> {
         if !self.verdicts {
             return None;
@@ -155,7 +156,7 @@ impl Claim {
         })
     }
 
-    /// The verdicts of tests that can be the verdict of the whole submission.
+    /// Returns the verdicts of tests that can be the verdict of the whole submission.
     fn whole(&self) -> u8 {
         let rejected = self.required.iter().any(|required| required & AC == 0);
         if rejected {
@@ -165,8 +166,8 @@ impl Claim {
         }
     }
 
-    /// Whether no submission can satisfy the claim. Its set of verdicts would be empty, which
-    /// elsewhere permits any verdict.
+    /// Whether no submission can satisfy the claim. The set of verdicts would then be empty, but
+    /// everywhere else an empty set permits any verdict.
     pub fn is_contradictory(&self) -> bool {
         self.permitted == 0
             || self
@@ -175,7 +176,8 @@ impl Claim {
                 .any(|required| required & self.permitted == 0)
     }
 
-    /// The required sets that do not already follow from the verdict of the whole submission.
+    /// Returns the required sets that do not already follow from the verdict of the whole
+    /// submission.
     pub fn required_besides(&self) -> impl Iterator<Item = u8> {
         let required = self
             .required
@@ -186,7 +188,7 @@ impl Claim {
 }
 
 /// Directories for which the format has default claims. The meaning of other directories, such as
-/// `partially_accepted`, cannot be expressed by verdicts of tests. A key without verdicts keeps the
+/// `partially_accepted`, cannot be expressed as verdicts of tests. A key without verdicts keeps the
 /// default claim of its directory.
 const DEFAULT_DIRECTORIES: [&str; 6] = [
     "accepted",
@@ -214,12 +216,12 @@ pub fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
     let mut claims = Vec::new();
     let reported = Reported::default();
     for (pattern, node, place) in keys.rest() {
-        // Each pattern is compiled and compared with each submission.
+        // Each pattern is compiled and compared with every submission.
         if claims.len() == MAX_PATTERNS || pattern.len() > MAX_PATTERN_BYTES {
             log.exceeds(place, Bound::Patterns);
             break;
         }
-        // The format has no other wildcards than * and {a,b}.
+        // The format has no wildcards other than * and {a,b}.
         let plain = !pattern.contains(['[', ']', '?', '\\']) && !pattern.contains("**");
         let glob = GlobBuilder::new(pattern)
             .literal_separator(true)
@@ -250,7 +252,7 @@ pub fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
         };
         claims.push((glob, claim));
     }
-    // The default claim of a directory applies in addition to those of other patterns.
+    // The default claim of a directory applies in addition to the claims of other patterns.
     for name in DEFAULT_DIRECTORIES {
         if claims.iter().all(|(glob, _)| glob.text != name)
             && let Some(known) = of_directory(name, header.format)
@@ -270,7 +272,7 @@ pub fn claims(tree: &Tree, header: &Header, log: &Log) -> Vec<(Glob, Claim)> {
     claims
 }
 
-/// The default claim of a directory, if it is one of [`DEFAULT_DIRECTORIES`].
+/// Returns the default claim of a directory, if it is one of [`DEFAULT_DIRECTORIES`].
 fn default_claim(expected: &[Expected]) -> Claim {
     let bit = |verdict: &Expected| match verdict {
         Expected::Accepted => AC,
@@ -293,7 +295,7 @@ fn default_claim(expected: &[Expected]) -> Claim {
     }
 }
 
-/// The reported kinds of unsupported claims. Each is reported once.
+/// The kinds of unsupported claims that have been reported. Each is reported once.
 type Reported = RefCell<Vec<SubmissionFault>>;
 
 fn report_once(
@@ -317,7 +319,7 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, reported: &Reported, l
         claim.permitted = permitted;
         claim.verdicts = true;
         // A pattern that permits more verdicts than a directory's default also permits more reasons
-        // for a rejection.
+        // for rejection.
         claim.required.fill(REJECTED);
     }
     if let Some(required) = verdicts(&keys, "required", log) {
@@ -339,8 +341,8 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, reported: &Reported, l
     claim.time_limit = time_limit_use(&keys);
     report_once(&keys, "message", SubmissionFault::Message, reported, log);
     keys.ignore(&["authors"]);
-    // Every other key names tests. A claim about some tests implies one about the whole: if one of
-    // them must have a verdict, some test must.
+    // Every other key names tests. A claim about some tests implies a claim about all of them: if
+    // one of these tests must have a verdict, then some test must have it.
     for (name, node, place) in keys.rest() {
         if !matches!(node.value, Value::Mapping(_)) {
             let known = [
@@ -375,7 +377,7 @@ fn claim(keys: Keys<'_>, default: Claim, header: &Header, reported: &Reported, l
             }
             score(&tests, log);
             report_once(&tests, "score", some_tests("score"), reported, log);
-            // Ignoring `false` for some tests has no effect: only whole submissions are measured.
+            // `false` for some tests can be ignored, because only whole submissions are measured.
             if let Some((TimeLimitUse::Lower | TimeLimitUse::Upper, place)) = time_limit_use(&tests)
             {
                 log.warning(&place, some_tests("use_for_time_limit"));
@@ -418,7 +420,7 @@ fn time_limit_use(keys: &Keys<'_>) -> Option<(TimeLimitUse, Place)> {
     Some((used, keys.get("use_for_time_limit")?.place.clone()))
 }
 
-/// Reads a score: one number, or the minimum and the maximum.
+/// Reads a score: one number, or the minimum and maximum.
 fn score(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
     let node = keys.get("score")?;
     let value = |node: &Node| node.text().and_then(number);

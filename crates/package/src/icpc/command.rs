@@ -4,10 +4,10 @@ use sha2::{Digest, Sha512};
 
 /// Placeholders in a command.
 pub const PLACEHOLDERS: [&str; 2] = ["{name}", "{seed}"];
-/// The maximum length of a word in braces that is checked for a misspelt placeholder.
+/// Maximum length of a word in braces that is checked for a misspelt placeholder.
 const MAX_PLACEHOLDER_BYTES: usize = 64;
 
-/// The seed that BAPCtools assigns to the command: the last 31 bits of its SHA-512.
+/// Returns the seed that BAPCtools assigns to the command: the last 31 bits of its SHA-512.
 pub fn seed(salt: &str, command: &str) -> u64 {
     let digest = Sha512::new()
         .chain_update(salt)
@@ -43,8 +43,8 @@ pub fn with_seed(word: &str, seed: u64, count: &mut usize) -> String {
     done + rest
 }
 
-/// The parts of a word that look like placeholders but are unknown: a word in braces, optionally
-/// with a colon and an argument.
+/// Returns the parts of a word that look like placeholders but are unknown: a word in braces,
+/// optionally with a colon and an argument.
 pub fn unknown_placeholders(word: &str) -> impl Iterator<Item = &str> {
     word.match_indices('{').filter_map(|(from, _)| {
         let length = word.as_bytes()[from + 1..]

@@ -11,7 +11,7 @@ use crate::model::{Format, Group, Probe, ProbeKind, Rules};
 use crate::tree::{Kind, Tree};
 
 const DATA: &str = "data";
-/// Directories of tests of the package's own programs. BAPCtools uses the plural names.
+/// Directories with tests of the package's own programs. BAPCtools uses the plural names.
 const PROBES: [(&str, ProbeKind); 6] = [
     ("data/invalid_input", ProbeKind::InvalidInput),
     ("data/invalid_inputs", ProbeKind::InvalidInput),
@@ -94,7 +94,7 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
     data
 }
 
-/// Whether a directory has tests of the package's own programs.
+/// Whether a directory contains tests of the package's own programs.
 fn is_for_validators(name: &str) -> bool {
     ["invalid_", "valid_"]
         .iter()
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         if files.iter().all(|file| self.tree.is_file(file)) {
             self.log.error(&files[1], DataFault::TwoSettings);
         }
-        // DOMjudge reads either name.
+        // DOMjudge accepts either name.
         let file = files
             .iter()
             .find(|file| self.tree.is_file(file))
@@ -146,8 +146,8 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Returns the settings of a directory, or none if the package exceeds the bound on text: each
-    /// test has a copy of them.
+    /// Returns the settings of a directory. Returns no settings if the package exceeds the bound on
+    /// text, because each test has a copy of them.
     fn bounded(&self, settings: Settings, directory: &str) -> Settings {
         if self.log.takes(directory, settings.cost()) {
             settings
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A group of the legacy format. Each directory in it is a group, too.
+    /// Reads a group of the legacy format. Each directory in it is a group as well.
     fn legacy_group(&self, path: &'a str, above: &Settings) -> Group {
         let settings = self.legacy_settings(path, above);
         let groups = self
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The group `secret`, which has either groups or tests.
+    /// Reads the group `secret`, which has either groups or tests.
     fn secret(&self, above: &Settings) -> Group {
         const SECRET: &str = "data/secret";
         let (settings, aggregation) = self.settings(SECRET, above);
@@ -277,7 +277,8 @@ impl<'a> Reader<'a> {
         (self.bounded(settings, directory), aggregation)
     }
 
-    /// Probes in a directory and below it. Directories inherit settings as groups do.
+    /// Reads the probes in a directory and below it. Directories inherit settings in the same way
+    /// as groups.
     fn probes(
         &self,
         directory: &'a str,

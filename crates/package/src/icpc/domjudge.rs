@@ -26,7 +26,7 @@ const KEYS: [&str; 10] = [
 ];
 
 /// Reads both files and returns the title, if one is stated. problem.yaml, domjudge-problem.ini and
-/// .timelimit may each state a time limit, if the limits are equal.
+/// .timelimit may each state a time limit, as long as the limits are equal.
 pub fn read(tree: &Tree, header: &mut Header, log: &Log) -> Option<String> {
     let mut title = None;
     let mut stated = header.limits.cpu_time.map(|limit| (limit, FILE.to_owned()));
@@ -93,7 +93,8 @@ fn differs(place: &str, limit: Duration) -> DomjudgeFault {
     }
 }
 
-/// Lines `key = value`. Values may be quoted; `;` and `#` begin comments, `[...]` sections.
+/// Reads lines of the form `key = value`. Values may be quoted, `;` and `#` begin comments, and
+/// `[...]` begins a section.
 fn entries<'a>(text: &'a str, log: &Log) -> Vec<(Place, &'a str, &'a str)> {
     let file = Place::file(INI);
     let mut entries = Vec::new();

@@ -30,7 +30,7 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, EditError>
                 kind: Kind::Scalar,
             }) => text.replace_range(range, &limit),
             Some(_) => return Err(EditError::TimeLimit),
-            // A map in braces. The other form has each key on its own line.
+            // This is a map in braces. In the other form, each key is on its own line.
             None if text[range.start..].starts_with('{') => {
                 let comma = if text[range.start + 1..].trim_start().starts_with('}') {
                     ""
@@ -54,7 +54,7 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, EditError>
             range,
             kind: Kind::Scalar,
         }) if range.is_empty() => {
-            // `limits:` without a value, possibly with a comment.
+            // This is `limits:` without a value, possibly with a comment.
             let end = text[range.start..]
                 .find('\n')
                 .map_or(text.len(), |newline| range.start + newline);
@@ -62,7 +62,7 @@ pub fn yaml_time_limit(text: &str, limit: Duration) -> Result<String, EditError>
         }
         Some(_) => return Err(EditError::NotMap),
     }
-    // The code above does not know all of YAML, so reading the result checks it.
+    // The code above does not handle all of YAML, so the result is read to check it.
     match find(&text, 2, &["limits", "time_limit"]) {
         Ok(Some(Found {
             range,
@@ -119,9 +119,10 @@ enum Kind {
     Sequence,
 }
 
-/// Finds the value at a path of `keys`, whose number is `depth`.
+/// Finds the value at the path `keys`, which has `depth` keys.
 fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, EditError> {
-    // For each open collection: whether it is a map, and the key whose value comes next.
+    // For each open collection, this contains whether it is a map, and the key whose value comes
+    // next.
     let mut open: Vec<(bool, Option<String>)> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| EditError::Yaml {
@@ -170,7 +171,8 @@ fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, EditEr
     Ok(None)
 }
 
-/// Records the end of a node, which was the value of its map's key, or a key that is not a string.
+/// Records the end of a node, which is either the value of its map's key, or a key that is not a
+/// string.
 fn finish_node(open: &mut [(bool, Option<String>)]) {
     if let Some((_, key)) = open.last_mut() {
         *key = if key.is_some() {

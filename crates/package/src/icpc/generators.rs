@@ -1,8 +1,8 @@
 //! Reads generators/generators.yaml, which describes how tests are generated.
 //!
 //! The format is that of BAPCtools, which many packages use. docs/guide/problem.md lists the
-//! supported part. Unsupported content is a fault: a test that is silently not generated would be
-//! missed much later.
+//! supported part. Unsupported content is a fault, because a test that was silently not generated
+//! would be noticed only much later.
 
 use super::command::{PLACEHOLDERS, seed, unknown_placeholders, with_seed};
 use crate::bound::{Bound, MAX_COMMAND_BYTES, words_cost};
@@ -26,11 +26,11 @@ const DIRECTORY: &str = "generators";
 #[non_exhaustive]
 pub struct Generations {
     pub list: Vec<Generation>,
-    /// The place and path of the program that makes answers, if the file names it.
+    /// The program that makes answers, if the file names one: its place in the file and its path.
     pub solution: Option<(Place, String)>,
 }
 
-/// Reads the file, if it exists. Adds all inputs and answers that can be generated to the tree.
+/// Reads the file, if it exists. Adds to the tree all inputs and answers that can be generated.
 pub fn read(tree: &mut Tree, log: &Log) -> Generations {
     let made = all(tree, log, Severity::Error);
     for generation in &made.list {
@@ -49,7 +49,7 @@ pub fn read(tree: &mut Tree, log: &Log) -> Generations {
     made
 }
 
-/// Reads the file, if it exists, for its faults and its model solution.
+/// Reads the file, if it exists, to find its faults and its model solution.
 pub fn check(tree: &Tree, log: &Log) -> Generations {
     let made = all(tree, log, Severity::Warning);
     let missing = made
@@ -131,9 +131,9 @@ struct Reader<'a> {
     log: &'a Log,
     /// The severity of unsupported content.
     unsupported: Severity,
-    /// Generators of several files by name.
+    /// Generators that consist of several files, by name.
     generators: BTreeMap<String, Program>,
-    /// The files beside generators.yaml, once they are needed.
+    /// The files beside generators.yaml, listed when they are first needed.
     siblings: OnceCell<Siblings<'a>>,
     /// Names of tests and directories.
     seen: BTreeSet<String>,
@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
         made
     }
 
-    /// Reads a test that is a map.
+    /// Reads a test that is written as a map.
     fn test_of(
         &self,
         test: &str,
@@ -370,8 +370,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a command `GENERATOR ARGUMENT...`. It may contain `{name}`, and once `{seed}` or
-    /// `{seed:NUMBER}`. The seed depends on the command before these are replaced.
+    /// Reads a command `GENERATOR ARGUMENT...`. It may contain `{name}` any number of times, and
+    /// `{seed}` or `{seed:NUMBER}` once. The seed depends on the command before these are replaced.
     fn command(
         &self,
         test: &str,
@@ -454,7 +454,7 @@ impl<'a> Reader<'a> {
 /// The files and directories beside generators.yaml.
 struct Siblings<'a> {
     names: Vec<&'a str>,
-    /// Paths of files by their names without extension.
+    /// Paths of files by their names without extensions.
     stems: HashMap<&'a str, Vec<&'a str>>,
 }
 
@@ -485,7 +485,7 @@ fn is_directory(node: &Node) -> bool {
     pairs.iter().any(|(key, _)| key.text() == Some("data"))
 }
 
-/// The text with a line feed at its end, unless it is empty.
+/// Returns the text with a line feed at its end, unless the text is empty.
 fn line(text: &str) -> String {
     if text.is_empty() || text.ends_with('\n') {
         text.to_owned()

@@ -1,5 +1,5 @@
 //! Reads the settings of groups and tests: testdata.yaml of the legacy format, test_group.yaml of
-//! its successor, and the YAML file of one test.
+//! its successor, and the YAML file of a single test.
 
 use super::header::Header;
 use crate::bound::{Bound, MAX_TEXT_BYTES, words_cost};
@@ -15,15 +15,16 @@ use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
 use std::collections::BTreeMap;
 
-/// The settings of a group in the legacy format.
+/// The file with the settings of a group in the legacy format.
 pub const LEGACY_FILE: &str = "testdata.yaml";
-/// The settings of a group in the successor of the legacy format.
+/// The file with the settings of a group in the successor of the legacy format.
 pub const SUCCESSOR_FILE: &str = "test_group.yaml";
 
 /// The directory of the package's own grader.
 pub const GRADERS: &str = "graders";
 
-/// Settings that tests and groups inherit from the group above. `None`: the file does not state it.
+/// Settings that tests and groups inherit from the group above. `None` means that the file does not
+/// state the setting.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Settings {
@@ -40,7 +41,7 @@ pub struct Settings {
     pub arguments: Option<Vec<String>>,
 }
 
-/// The settings in the flags of the default grader.
+/// The settings that the flags of the default grader make.
 #[derive(Debug, Clone, Copy, Default)]
 struct Grader {
     verdict: VerdictMode,
@@ -48,7 +49,7 @@ struct Grader {
     ignore_sample: bool,
 }
 
-/// How a group of the successor format gets its points. Other groups do not inherit it.
+/// How a group of the successor format receives its points. The groups in it do not inherit this.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Aggregation {
@@ -84,7 +85,7 @@ impl Settings {
         }
     }
 
-    /// The bytes that a copy takes.
+    /// Returns the number of bytes that a copy occupies.
     pub fn cost(&self) -> usize {
         let input_flags = match &self.input_flags {
             None => 0,
@@ -103,7 +104,7 @@ impl Settings {
                 .sum::<usize>()
     }
 
-    /// The rules of a group of the legacy format.
+    /// Returns the rules of a group of the legacy format.
     pub fn rules(&self, scoring: bool, root: bool) -> Rules {
         let grader = self.grader.unwrap_or_default();
         Rules {
@@ -123,7 +124,7 @@ impl Settings {
     }
 }
 
-/// Reads testdata.yaml. Missing settings are those of the group above.
+/// Reads testdata.yaml. Missing settings are taken from the group above.
 pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &Log) -> Settings {
     let scoring = header.scoring;
     let Some(node) = document(tree, file, &Constants::default(), log) else {
@@ -180,7 +181,7 @@ pub fn legacy(tree: &Tree, file: &str, above: &Settings, header: &Header, log: &
     settings.or(above)
 }
 
-/// Reads test_group.yaml. Missing settings are those of the group above.
+/// Reads test_group.yaml. Missing settings are taken from the group above.
 pub fn successor(
     tree: &Tree,
     file: &str,
@@ -312,8 +313,8 @@ fn scoring_only(keys: &Keys<'_>, key: &'static str, scoring: bool, log: &Log) {
     }
 }
 
-/// The settings in the flags of the default grader, if a group names the grader or its flags. The
-/// last of contradicting flags applies.
+/// Returns the settings in the flags of the default grader, if a group names the grader or its
+/// flags. If flags contradict each other, the last one applies.
 fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -> Option<Grader> {
     const FLAGS: [&str; 9] = [
         "worst_error",
@@ -327,7 +328,7 @@ fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -
         "accept_if_any_accepted",
     ];
     let own = keys.get("grader_flags");
-    // Inherited flags may be for an inherited grader of the package's own.
+    // Inherited flags may be intended for an inherited custom grader.
     let place = &own.or_else(|| keys.get("grading"))?.place;
     let mut grader = Grader::default();
     let mut any = false;
@@ -386,7 +387,8 @@ fn range(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
     }
 }
 
-/// Reads flags of validators: a text for all of them, or a map with the `name` and `flags` of one.
+/// Reads flags of validators: one text for all of them, or a map with the `name` and `flags` of
+/// one.
 fn named_flags(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<InputFlags> {
     let node = keys.get(key)?;
     if !matches!(node.value, Value::Mapping(_)) {
@@ -407,7 +409,8 @@ fn named_flags(keys: &Keys<'_>, key: &'static str, log: &Log) -> Option<InputFla
     }
 }
 
-/// Reads flags of the output validator. There is only one, so its name is not used.
+/// Reads flags of the output validator. There is only one output validator, so its name is not
+/// used.
 fn checker_flags(keys: &Keys<'_>, header: &Header, log: &Log) -> Option<Vec<String>> {
     const KEY: &str = "output_validator_flags";
     let flags = match named_flags(keys, KEY, log)? {
@@ -418,7 +421,7 @@ fn checker_flags(keys: &Keys<'_>, header: &Header, log: &Log) -> Option<Vec<Stri
     Some(flags)
 }
 
-/// Reports wrong flags of the default output validator once, at their place.
+/// Reports wrong flags of the default output validator once, at the place where they are stated.
 pub fn check_flags(flags: &[String], place: &Place, header: &Header, log: &Log) {
     if header.default_checker
         && let Err(fault) = tokens::Options::parse(flags)

@@ -18,20 +18,23 @@ pub struct Header {
     pub format: Format,
     /// The version as problem.yaml states it.
     pub version: Option<String>,
-    /// Whether the file has no faults. Otherwise a missing setting may be a misread one.
+    /// Whether the file has no faults. If it has faults, a missing setting may be one that was
+    /// misread.
     pub sound: bool,
     pub name: Option<String>,
     pub scoring: bool,
     pub objective: Objective,
     pub interactive: bool,
-    /// Passes of a multi-pass problem.
+    /// Number of passes of a multi-pass problem.
     pub passes: Option<u32>,
-    /// Whether the package has an output validator of its own. `None`: if its directory has one.
+    /// Whether the package has an output validator of its own. `None` means that it has one if its
+    /// directory exists.
     pub custom: Option<bool>,
     pub flags: Vec<String>,
     /// The place of the flags.
     pub flags_place: Option<Place>,
-    /// Whether outputs are compared token by token. This is set after validators are looked up.
+    /// Whether outputs are compared token by token. This is set after validators have been looked
+    /// up.
     pub default_checker: bool,
     pub limits: Limits,
     pub constants: Constants,
@@ -74,7 +77,7 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
     let errors = log.errors();
     let legacy = Header::new(Format::Legacy);
     if !tree.is_file(FILE) {
-        // domjudge-problem.ini replaces problem.yaml. An existing output validator is then used.
+        // domjudge-problem.ini replaces problem.yaml. If an output validator exists, it is used.
         return Header {
             custom: None,
             sound: true,
@@ -161,7 +164,7 @@ fn version(keys: &Keys<'_>, log: &Log) -> Format {
     }
 }
 
-/// The title: a string, or the best of a map of languages and strings.
+/// Reads the title: a string, or the best entry of a map of languages and strings.
 fn name(keys: &Keys<'_>, log: &Log) -> Option<String> {
     let node = keys.get("name")?;
     match &node.value {
@@ -227,7 +230,7 @@ fn types(keys: &Keys<'_>, header: &mut Header, log: &Log) {
         header.passes = Some(2);
     }
     if header.format == Format::Legacy && (header.interactive || header.passes.is_some()) {
-        // DOMjudge reads these words from either key.
+        // DOMjudge accepts these words in either key.
         header.custom = Some(true);
     }
 }
@@ -293,8 +296,8 @@ fn grading(keys: &Keys<'_>, header: &mut Header, log: &Log) {
     grading.finish();
 }
 
-/// Reads `constants`. Each is a value, or a map of variants in which `value` is the constant's own
-/// value.
+/// Reads `constants`. Each constant is a value, or a map of variants in which `value` is the
+/// constant's own value.
 fn constants(keys: &Keys<'_>, log: &Log) -> Constants {
     let mut constants = Constants::default();
     let Some(map) = keys.map("constants") else {

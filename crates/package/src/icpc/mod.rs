@@ -10,7 +10,7 @@
 //! | `points` | points of groups from version 2023-07 on |
 //! | `submissions` | submissions and their expected verdicts |
 //! | `tags` | the tags of DOMjudge in sources |
-//! | `verdicts` | the verdicts that directories stand for |
+//! | `verdicts` | the verdicts that directory names express |
 //! | `claims` | submissions.yaml |
 //! | `generators` | generators.yaml: how tests are generated |
 //! | `command` | commands of generators: their seeds and placeholders |
@@ -51,11 +51,11 @@ pub enum Purpose {
     Judge,
     /// Missing tests will be generated.
     Generate,
-    /// The package is judged, and the file of generators is checked, too.
+    /// The package is judged, and the file of generators is checked as well.
     Validate,
 }
 
-/// Directories and files at the top that judging needs.
+/// Directories and files at the top level that judging needs.
 const NEEDED: [&str; 11] = [
     "data",
     "domjudge-problem.ini",
@@ -70,7 +70,7 @@ const NEEDED: [&str; 11] = [
     ".timelimit",
 ];
 
-/// Directories at the top that are read.
+/// Directories at the top level that are read.
 const READ: [&str; 9] = [
     "data",
     "generators",
@@ -82,7 +82,7 @@ const READ: [&str; 9] = [
     "output_validators",
     "submissions",
 ];
-/// Known directories at the top that are not read.
+/// Known directories at the top level that are not read.
 const NOT_READ: [&str; 13] = [
     "answer_validator",
     "answer_validators",
@@ -99,7 +99,8 @@ const NOT_READ: [&str; 13] = [
     "static_validators",
 ];
 
-/// Whether a name is allowed. The format allows letters, digits and `_.-`, and DOMjudge also `+`.
+/// Whether a name is allowed. The format allows letters, digits and `_.-`, and DOMjudge also allows
+/// `+`.
 fn allowed(name: &str) -> bool {
     name == ".timelimit"
         || name
@@ -212,8 +213,8 @@ pub fn read(directory: &Path, label: String, purpose: Purpose, log: &Log) -> Pro
     }
 }
 
-/// A file or directory that only later formats have, in a package that is read as legacy because it
-/// states no format.
+/// Returns a file or directory that only later formats have, if the package is read as legacy
+/// because it states no format.
 fn later_feature(tree: &Tree, header: &Header) -> Option<String> {
     if header.format != Format::Legacy
         || header.version.is_some()
@@ -237,14 +238,15 @@ fn later_feature(tree: &Tree, header: &Header) -> Option<String> {
         .or_else(|| group().map(str::to_owned))
 }
 
-/// The checker. If the package has features of `later` formats, unused validators are not reported:
-/// the cause is known.
+/// Returns the checker. If the package has features of `later` formats, unused validators are not
+/// reported, because the cause is known.
 fn checker(tree: &Tree, header: &Header, later: bool, log: &Log) -> Checker {
-    // Each version has its own name for the directory. Packages for both versions use both.
+    // Each version has a different name for the directory. Packages for both versions use both
+    // names.
     let mut found = Vec::new();
     for directory in ["output_validators", "output_validator"] {
         if directory == "output_validator" && has_source(tree, directory) {
-            // In 2023-07, the files of the only validator may be in this directory itself.
+            // In 2023-07, this directory itself may contain the files of the only validator.
             found.push(directory);
         } else {
             found.extend(programs(tree, directory));
@@ -252,7 +254,7 @@ fn checker(tree: &Tree, header: &Header, later: bool, log: &Log) -> Checker {
     }
     let custom = header.custom.unwrap_or(!found.is_empty());
     if !custom {
-        // A header with faults may have meant to use the validator.
+        // The author of a header with faults may have intended to use the validator.
         if let Some(first) = found.first().filter(|_| header.sound && !later) {
             log.warning(*first, ProgramFault::UnusedValidator);
         }
@@ -276,7 +278,7 @@ fn checker(tree: &Tree, header: &Header, later: bool, log: &Log) -> Checker {
     }
 }
 
-/// The package's own grader, if a group uses it.
+/// Returns the package's own grader, if a group uses it.
 fn grader(tree: &Tree, root: &Group, log: &Log) -> Option<Program> {
     let found = programs(tree, GRADERS);
     let wanted = root.groups().any(|group| group.rules.grader.is_some());

@@ -7,10 +7,10 @@ use crate::fault::text::{Excerpt, Number, Suggestion};
 use crate::model::{Group, Rules, ScoreMode};
 use std::collections::HashMap;
 
-/// The points of `secret` if it states none.
+/// The points of `secret` if the package states none.
 pub const DEFAULT_POINTS: f64 = 100.0;
 
-/// Sets the rules of `secret` and of the groups in it. `own` and `others` are their settings.
+/// Sets the rules of `secret` and of the groups in it from the settings in `own` and `others`.
 pub fn set_rules(secret: &mut Group, own: &Aggregation, others: &[Aggregation], log: &Log) {
     let is_bounded = own.max_score != Some(MaxScore::Unbounded);
     let mode = own.mode.unwrap_or(ScoreMode::Sum);
@@ -107,7 +107,7 @@ fn scoring_rules(
         _ => points,
     };
     Rules {
-        // One failure takes all points of such a group.
+        // A single failure loses all points of such a group.
         stop_at_first_failure: mode != ScoreMode::Sum && tests > 0,
         score: mode,
         accept_score: points.filter(|_| mode != ScoreMode::PassFail).map(of_test),

@@ -13,7 +13,7 @@ use crate::model::{Expected, Format, Submission};
 use crate::programs::{extension, is_script, is_source, program};
 use crate::tree::{Kind, Tree};
 
-/// Names of files without extension that may lie beside submissions.
+/// Names of files without extension that may accompany submissions.
 const COMPANIONS: [&str; 4] = ["README", "LICENSE", "COPYING", "Makefile"];
 
 pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
@@ -131,8 +131,8 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
         .collect()
 }
 
-/// Combines the verdicts of directory and source. If both state verdicts, the common ones apply, as
-/// in DOMjudge.
+/// Combines the verdicts from the directory and the source. If both state verdicts, only those in
+/// common apply, as in DOMjudge.
 fn agreed(
     directory: Option<&[Expected]>,
     source: Option<&[Expected]>,
@@ -157,8 +157,8 @@ fn agreed(
     }
 }
 
-/// The place of the last claim about verdicts that has a line. Default claims of directories have
-/// none.
+/// Returns the place of the last claim about verdicts that has a line number. Default claims of
+/// directories have no line number.
 fn place_of(claims: &[&(Glob, Claim)]) -> Place {
     let mut places = claims
         .iter()
@@ -170,8 +170,8 @@ fn place_of(claims: &[&(Glob, Claim)]) -> Place {
         .unwrap_or_else(|| Place::file(FILE))
 }
 
-/// Whether a submission's times determine the time limit. One claim suffices if it requests this or
-/// does not permit the submission to be too slow.
+/// Whether a submission's times determine the time limit. This requires one claim that requests it
+/// or that does not permit the submission to be too slow.
 fn is_used(claims: &[&(Glob, Claim)], submission: &Submission, log: &Log) -> bool {
     let name = || Excerpt::new(&submission.name);
     let lower = claims

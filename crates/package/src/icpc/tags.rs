@@ -11,7 +11,7 @@ use crate::tree::Tree;
 
 const RESULTS_TAG: &str = "@EXPECTED_RESULTS@";
 const SCORE_TAG: &str = "@EXPECTED_SCORE@";
-/// The maximum length of the part of a source that is searched for tags.
+/// Number of bytes at the beginning of a source that are searched for tags.
 const MAX_SEARCHED_BYTES: u64 = 1 << 20;
 
 /// The values of the tags.
@@ -32,7 +32,7 @@ pub fn tags(tree: &Tree, path: &str, header: &Header, log: &Log) -> Tags {
     let mut tags = Tags::default();
     let mut first: Option<&str> = None;
     for file in files {
-        // A file that cannot be read was reported when it was listed.
+        // If a file cannot be read, this was reported when it was listed.
         let Some(bytes) = tree.searched(file, MAX_SEARCHED_BYTES, log) else {
             continue;
         };

@@ -14,15 +14,16 @@ use crate::tree::{Kind, Tree};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Extensions of documentation and of programs that generate tests. Such files are not strays.
+/// Extensions of documentation and of programs that generate tests. Such files do not count as
+/// strays.
 const COMPANION_EXTENSIONS: [&str; 8] = ["md", "py", "sh", "c", "cc", "cpp", "java", "rs"];
 
-/// The maximum number of stray files that are reported one by one.
+/// Maximum number of stray files that are reported individually.
 const MAX_LISTED_STRAYS: usize = 5;
-/// The maximum length of a description.
+/// Maximum length of a description.
 const MAX_DESCRIPTION_BYTES: u64 = 64 << 10;
 
-/// The extensions of a test's files. An extension comes before those that it ends with.
+/// The extensions of a test's files. An extension comes before its own suffixes.
 const EXTENSIONS: [&str; 19] = [
     ".in.statement",
     ".ans.statement",
@@ -48,7 +49,7 @@ const EXTENSIONS: [&str; 19] = [
 /// The files of one test by extension.
 pub type Files<'a> = BTreeMap<&'a str, &'a str>;
 
-/// Reads tests. Reports stray files at the end.
+/// Reads tests, and reports stray files at the end.
 pub struct TestReader<'a> {
     tree: &'a Tree,
     header: &'a Header,
@@ -57,7 +58,7 @@ pub struct TestReader<'a> {
     strays: RefCell<Vec<(&'a str, Suggestion)>>,
 }
 
-/// The tests of a directory by name, and the names and paths of its directories.
+/// The tests of a directory by name, and the names and paths of its subdirectories.
 type Found<'a> = (BTreeMap<&'a str, Files<'a>>, Vec<(&'a str, &'a str)>);
 
 impl<'a> TestReader<'a> {
@@ -70,7 +71,7 @@ impl<'a> TestReader<'a> {
         }
     }
 
-    /// The tests of a directory, and its directories.
+    /// Finds the tests of a directory and its subdirectories.
     pub fn found(&self, directory: &'a str) -> Found<'a> {
         let mut found: BTreeMap<&'a str, Files<'a>> = BTreeMap::new();
         let mut directories = Vec::new();
@@ -101,8 +102,8 @@ impl<'a> TestReader<'a> {
         (found, directories)
     }
 
-    /// Reports stray files: the first few by name, and the number of the others. A misspelt name
-    /// would otherwise remove a test without notice.
+    /// Reports stray files: the first few by name, and the others by number. Otherwise a misspelt
+    /// name would remove a test without notice.
     pub fn report_strays(&self) {
         let strays = self.strays.borrow();
         for (path, suggestion) in strays.iter().take(MAX_LISTED_STRAYS) {
@@ -121,7 +122,8 @@ impl<'a> TestReader<'a> {
         }
     }
 
-    /// The tests of a directory, sorted by name. With `deep`, also those of directories below it.
+    /// Reads the tests of a directory, sorted by name. With `deep`, reads also those of its
+    /// subdirectories.
     pub fn tests(&self, directory: &'a str, settings: &Settings, deep: bool) -> Vec<Test> {
         let (found, directories) = self.found(directory);
         let mut tests = Vec::new();
@@ -158,7 +160,7 @@ impl<'a> TestReader<'a> {
         tests
     }
 
-    /// Reads the test with this path without extension. `None`: it is not complete.
+    /// Reads the test with this path (without extension). Returns `None` if the test is incomplete.
     pub fn test(&self, path: &str, files: &Files<'_>, settings: &Settings) -> Option<Test> {
         let is_file = |part: &str| {
             files
@@ -228,7 +230,7 @@ impl<'a> TestReader<'a> {
         })
     }
 
-    /// The text of a description.
+    /// Reads the text of a description.
     fn description(&self, file: &str) -> Option<String> {
         match self.tree.bytes(file, MAX_DESCRIPTION_BYTES) {
             Ok(bytes) if !self.log.takes(file, bytes.len()) => None,
@@ -241,7 +243,7 @@ impl<'a> TestReader<'a> {
     }
 }
 
-/// The hint, if the package describes how its tests are generated.
+/// Returns the hint if the package describes how its tests are generated.
 pub fn make_hint(tree: &Tree, hint: MakeHint) -> MakeHint {
     if tree.is_file(generators::FILE) {
         hint
@@ -250,17 +252,17 @@ pub fn make_hint(tree: &Tree, hint: MakeHint) -> MakeHint {
     }
 }
 
-/// The path below `data`.
+/// Returns the path below `data`.
 pub fn below_data(path: &str) -> &str {
     path.strip_prefix("data/").unwrap_or(path)
 }
 
-/// The last name of a path.
+/// Returns the last name of a path.
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a path is that of samples.
+/// Whether a path belongs to the samples.
 pub fn is_sample(path: &str) -> bool {
     below_data(path).split('/').next() == Some("sample")
 }

@@ -1,12 +1,13 @@
-//! The verdicts that directories of submissions stand for.
+//! The verdicts that directory names of submissions express.
 
 use crate::model::{Expected, Format};
 
-/// The verdicts of a crash. The formats have no verdict for the memory limit, which counts as a
-/// crash.
+/// The verdicts of a crash. The formats have no verdict for exceeding the memory limit, which
+/// counts as a crash.
 pub const CRASH: [Expected; 2] = [Expected::RunTimeError, Expected::MemoryLimit];
 
-/// The expected verdicts of submissions in a directory with this name. `None`: the name is unknown.
+/// Returns the expected verdicts of submissions in a directory with this name, or `None` if the
+/// name is unknown.
 pub fn of_directory(name: &str, format: Format) -> Option<&'static [Expected]> {
     use Expected::*;
     Some(match name {

@@ -1,4 +1,4 @@
-//! The syntax of Simfile and Sipfile: `key: value` or `key = value`, arrays in `[ ]`, comments
+//! The syntax of Simfile and Sipfile: `key: value` or `key = value`, arrays in `[ ]`, and comments
 //! from `#` to the end of the line.
 //!
 //! A line with a fault is reported and skipped, so that all faults are found.
@@ -19,7 +19,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// The item's words.
+    /// Returns the item's words.
     pub fn words(&self) -> Vec<&str> {
         self.text.split_whitespace().collect()
     }
@@ -45,7 +45,7 @@ pub struct Config<'a> {
 }
 
 impl<'a> Config<'a> {
-    /// Reads a file. Variables that are not `known` get a warning.
+    /// Reads a file. Variables that are not `known` cause a warning.
     pub fn read(text: &str, file: &str, known: &[&str], log: &'a Log) -> Config<'a> {
         let file = Place::file(file);
         let mut cursor = Cursor {
@@ -80,7 +80,7 @@ impl<'a> Config<'a> {
         config
     }
 
-    /// Adds a variable. The last value of a repeated variable applies.
+    /// Adds a variable. If a variable is repeated, its last value applies.
     fn add(&mut self, variable: Variable, known: &[&str]) {
         let Variable { name, place, .. } = &variable;
         if !known.contains(&name.as_str()) {
@@ -108,12 +108,12 @@ impl<'a> Config<'a> {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
-    /// The place of a variable, if the file has it.
+    /// Returns the place of a variable, if the file has the variable.
     pub fn place(&self, name: &str) -> Option<&Place> {
         self.find(name).map(|variable| &variable.place)
     }
 
-    /// A value that is not empty.
+    /// Returns a value that is not empty.
     pub fn text(&self, name: &str) -> Option<&Item> {
         match &self.find(name)?.value {
             Value::Text(item) if item.text.is_empty() => None,
@@ -127,7 +127,7 @@ impl<'a> Config<'a> {
         }
     }
 
-    /// The place of an array's `]`.
+    /// Returns the place of an array's `]`.
     pub fn end(&self, name: &str) -> Option<&Place> {
         match &self.find(name)?.value {
             Value::Array(_, end) => Some(end),
@@ -135,7 +135,7 @@ impl<'a> Config<'a> {
         }
     }
 
-    /// The items of an array. `None`: the file has no such array.
+    /// Returns the items of an array, or `None` if the file has no such array.
     pub fn array(&self, name: &str) -> Option<&[Item]> {
         match &self.find(name)?.value {
             Value::Array(items, _) => Some(items),
@@ -148,7 +148,7 @@ impl<'a> Config<'a> {
     }
 }
 
-/// Why a value is not read, and where.
+/// Why a value cannot be read, and where.
 enum Stop {
     /// Reading continues at the next line.
     Fault(Place, ConfigFault),
@@ -219,7 +219,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Reads the next variable. `None`: the line has none.
+    /// Reads the next variable, or returns `None` if the line has none.
     fn variable(&mut self, log: &Log) -> Step<Option<Variable>> {
         self.skip_spaces();
         match self.peek() {
@@ -327,7 +327,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Reads a value in single quotes. Two single quotes stand for one.
+    /// Reads a value in single quotes. Two single quotes represent one.
     fn single_quoted(&mut self) -> Step<String> {
         let begin = self.place();
         self.next();
@@ -348,7 +348,7 @@ impl Cursor<'_> {
     fn double_quoted(&mut self) -> Step<String> {
         let begin = self.place();
         self.next();
-        // An escape stands for a byte, not for a character.
+        // An escape represents a byte, not a character.
         let mut bytes = Vec::new();
         loop {
             bytes.extend(

@@ -8,7 +8,7 @@ use crate::position::{offset, seconds};
 use std::time::Duration;
 
 /// Returns the text with these time limits in the array `limits`. Existing limits are replaced, and
-/// new ones are added at the end. Memory limits and comments stay.
+/// new ones are added at the end. Memory limits and comments are preserved.
 ///
 /// # Errors
 /// The text is not a valid Simfile, or the array is written in a way that cannot be changed safely.

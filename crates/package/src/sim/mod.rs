@@ -8,7 +8,7 @@
 //! | `points` | groups and their points |
 //! | `values` | paths and sizes in a Simfile |
 //! | `sipfile` | the Sipfile: how tests are generated |
-//! | `names` | names of tests, and ranges of them |
+//! | `names` | names of tests, and ranges of names |
 //! | `edit` | writes limits into a Simfile |
 
 mod config;

@@ -1,4 +1,4 @@
-//! Names of tests: `abc2b` is test `b` of group 2. Ranges of them: `1a-d`, `4-8c`.
+//! Names of tests: `abc2b` is test `b` of group 2. Ranges of names: `1a-d`, `4-8c`.
 
 use crate::bound::{Bound, MAX_NAME_BYTES};
 use crate::fault::sim::RangeFault;
@@ -7,9 +7,9 @@ use crate::fault::sim::RangeFault;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name<'a> {
     pub prefix: &'a str,
-    /// Digits.
+    /// The digits.
     pub group: &'a str,
-    /// Letters.
+    /// The letters.
     pub test: &'a str,
 }
 
@@ -24,8 +24,8 @@ pub fn split(name: &str) -> Name<'_> {
     }
 }
 
-/// The group of a test with this name. `None`: the name has no number. Initial tests belong to
-/// group 0: their names have the number 0 or end in `ocen`.
+/// Returns the group of a test with this name, or `None` if the name has no number. Initial tests
+/// belong to group 0: their names have the number 0 or end in `ocen`.
 pub fn group(name: &str) -> Option<&str> {
     let Name { group, test, .. } = split(name);
     match group {
@@ -35,7 +35,7 @@ pub fn group(name: &str) -> Option<&str> {
     }
 }
 
-/// A number without leading zeros.
+/// Returns a number without leading zeros.
 pub fn plain(digits: &str) -> &str {
     match digits.trim_start_matches('0') {
         "" if !digits.is_empty() => "0",
@@ -43,12 +43,12 @@ pub fn plain(digits: &str) -> &str {
     }
 }
 
-/// The sort key of a group. It sorts numbers of any length by value.
+/// Returns the sort key of a group. It sorts numbers of any length by value.
 pub fn group_order(group: &str) -> (usize, &str) {
     (group.len(), group)
 }
 
-/// The sort key of a test in its group.
+/// Returns the sort key of a test in its group.
 pub fn test_order(name: &str) -> (&str, usize, &str, &str) {
     let Name {
         prefix,
@@ -59,7 +59,7 @@ pub fn test_order(name: &str) -> (&str, usize, &str, &str) {
     (test, group.len(), group, prefix)
 }
 
-/// Why a string is not expanded as a range.
+/// Why a string cannot be expanded as a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RangeError {
@@ -67,7 +67,7 @@ pub enum RangeError {
     Exceeds(Bound),
 }
 
-/// The names in a range of at most `max` tests.
+/// Returns the names in a range of at most `max` tests.
 pub fn range(text: &str, max: usize) -> Result<Vec<String>, RangeError> {
     let wrong = |fault: RangeFault| Err(RangeError::Fault(fault));
     let first = text.split_once('-').map_or(text, |(first, _)| first);
@@ -97,13 +97,13 @@ pub fn range(text: &str, max: usize) -> Result<Vec<String>, RangeError> {
         })
     };
     let from = number(begin.group)?;
-    // `4a-d`
+    // A range such as `4a-d`.
     let to = if end.group.is_empty() {
         from
     } else {
         number(end.group)?
     };
-    // `4-8c`
+    // A range such as `4-8c`.
     let last = end.test.to_ascii_lowercase();
     let first = if begin.test.is_empty() {
         last.clone()
@@ -137,7 +137,7 @@ pub fn range(text: &str, max: usize) -> Result<Vec<String>, RangeError> {
     Ok(names)
 }
 
-/// The next name of the same length: `az`, `ba`, `bb`.
+/// Advances to the next name of the same length: `az`, `ba`, `bb`.
 fn next(letters: &mut [u8]) -> bool {
     for letter in letters.iter_mut().rev() {
         if *letter < b'z' {

@@ -9,12 +9,12 @@ use crate::fault::text::Excerpt;
 use crate::model::{Group, Rules, ScoreMode, Test};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The points of all groups together if the Simfile assigns none.
+/// The total number of points of all groups if the Simfile assigns none.
 const DEFAULT_POINTS: i64 = 100;
-/// The fraction of the time limit up to which a test gives all its points.
+/// The fraction of the time limit up to which a test receives all its points.
 const FULL_POINTS_UNTIL: f64 = 2.0 / 3.0;
 
-/// Groups with their tests and points, in order.
+/// Returns groups with their tests and points, in order.
 pub fn groups(tests: Vec<Test>, config: &Config<'_>, log: &Log) -> Vec<Group> {
     let mut by_name: HashMap<String, Vec<Test>> = HashMap::new();
     for test in tests {
@@ -101,7 +101,7 @@ fn points(
     points
 }
 
-/// Splits the points evenly among all groups except group 0. The last groups get the remainder.
+/// Splits the points evenly among all groups except group 0. The last groups receive the remainder.
 fn split(groups: &[Group]) -> BTreeMap<String, i64> {
     let mut groups: Vec<&Group> = groups.iter().filter(|group| group.name != "0").collect();
     groups.reverse();

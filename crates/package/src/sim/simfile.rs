@@ -1,4 +1,4 @@
-//! Reads a Simfile, which has the settings that the judge needs.
+//! Reads a Simfile, which contains the settings that the judge needs.
 
 use super::config::Config;
 use super::points::groups;
@@ -138,7 +138,7 @@ pub fn read(tree: &Tree, directory: &Path, sipfile: Option<Sipfile>, log: &Log) 
     }
 }
 
-/// A label from the first three graphic ASCII characters of the name.
+/// Makes a label from the first three graphic ASCII characters of the name.
 fn label(name: &str) -> String {
     name.chars()
         .filter(char::is_ascii_graphic)
@@ -164,7 +164,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The named checker. Otherwise the source in `check` or `checker` with the shortest path.
+    /// Returns the named checker, or otherwise the source in `check` or `checker` with the shortest
+    /// path.
     fn checker(&self) -> Checker {
         let path = match self.config.text("checker") {
             Some(item) => {
@@ -201,7 +202,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The named submissions, of which the first is the model solution, then all other sources.
+    /// Returns the named submissions, of which the first is the model solution, and then all other
+    /// sources.
     fn submissions(&self) -> Vec<Submission> {
         let mut paths: Vec<String> = Vec::new();
         let mut named = BTreeSet::new();
@@ -237,7 +239,8 @@ impl Reader<'_> {
             {
                 self.log.error(SIMFILE, SimfileFault::NoSolutions);
             }
-            // If no model solution is named, it is the submission with the shortest path.
+            // If no model solution is named, the submission with the shortest path is the model
+            // solution.
             others.sort_by_key(|path| path.len());
             let rest = others.len().min(1);
             others[rest..].sort_unstable();

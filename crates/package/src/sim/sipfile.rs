@@ -27,7 +27,7 @@ pub struct Sipfile {
     pub generations: Vec<Generation>,
 }
 
-/// Reads the Sipfile. `None`: the package has none.
+/// Reads the Sipfile, or returns `None` if the package has none.
 pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     if !tree.is_file(FILE) {
         return None;
@@ -121,7 +121,8 @@ pub fn read(tree: &Tree, log: &Log) -> Option<Sipfile> {
     Some(sipfile)
 }
 
-/// The tests of a range. `None`: their number or names exceed a bound, and the log has the fault.
+/// Returns the tests of a range. `None` means that their number or names exceed a bound and that
+/// the log contains the fault.
 fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>> {
     let names = match names::range(range, most) {
         Ok(names) => names,
@@ -153,14 +154,14 @@ fn tests(item: &Item, range: &str, most: usize, log: &Log) -> Option<Vec<String>
 struct Generators<'a> {
     tree: &'a Tree,
     log: &'a Log,
-    /// The paths of the sources below `utils`, once they are needed.
+    /// The paths of the sources below `utils`, listed when they are first needed.
     sources: Option<Vec<&'a str>>,
     found: HashMap<String, Option<String>>,
 }
 
 impl Generators<'_> {
-    /// The generator of a command: a source with this path, or a source below `utils` whose path
-    /// contains these letters. Otherwise the command is a shell command.
+    /// Returns the generator of a command: a source with this path, or a source below `utils` whose
+    /// path contains these letters. Any other command is a shell command.
     fn of(&mut self, command: &str, item: &Item) -> (Generator, Vec<String>) {
         if let Some(line) = command.strip_prefix("sh:") {
             return (Generator::Shell(line.to_owned()), Vec::new());
@@ -227,8 +228,8 @@ impl Generators<'_> {
     }
 }
 
-/// Whether the path contains the letters in this order. The extension of the path counts only if
-/// the letters include a dot.
+/// Whether the path contains the letters in this order. The path's extension counts only if the
+/// letters include a dot.
 fn matches(letters: &str, path: &str) -> bool {
     let path = if letters.contains('.') {
         path
@@ -257,7 +258,7 @@ fn arguments(text: &str) -> Vec<String> {
     words
 }
 
-/// Sim's hash of a test's name. With the same seeds, generators make the same tests as in Sim's
+/// Sim's hash of a test's name. With the same seeds, generators make the same tests as with Sim's
 /// tool.
 fn hash(name: &str) -> u64 {
     // (p - 1) * 257 + 255 is below 2^64.

@@ -39,7 +39,7 @@ pub struct TestReader<'a> {
 }
 
 impl TestReader<'_> {
-    /// The tests by name: those that Simfile and Sipfile name, and those with files.
+    /// Returns the tests by name: those that the Simfile and Sipfile name, and those with files.
     pub fn tests(&self, sipfile: &Sipfile) -> Vec<Test> {
         let mut tests: BTreeMap<String, Found> = BTreeMap::new();
         for item in self.config.array("limits").unwrap_or_default() {
@@ -192,7 +192,7 @@ impl TestReader<'_> {
             .place
             .clone()
             .unwrap_or_else(|| Place::file(found.input.as_deref().unwrap_or(SIMFILE)));
-        // Sim's tool generates the files in these directories.
+        // Sim's tool writes generated files to these directories.
         let (inputs, answers) = if self.tree.is_directory("tests") {
             ("tests", "tests")
         } else {
@@ -235,7 +235,7 @@ impl TestReader<'_> {
             || self.memory.is_some()
             || self.config.text("memory_limit").is_some();
         if !has_limit {
-            // Equal faults are reported once.
+            // Identical faults are reported once.
             self.log.error(SIMFILE, SimfileFault::NoMemoryLimit);
         }
         Some(Test {

@@ -8,7 +8,7 @@ use crate::programs::extension;
 pub const SIMFILE: &str = "Simfile";
 pub const MIB: u64 = 1 << 20;
 
-/// Whether Sim has a language for the file.
+/// Whether Sim supports the file's language.
 pub fn is_source(path: &str) -> bool {
     matches!(
         extension(path),
@@ -16,7 +16,7 @@ pub fn is_source(path: &str) -> bool {
     )
 }
 
-/// Normalises a path of a Simfile. Any path leads to a file inside the package.
+/// Normalises a path from a Simfile. Any path leads to a file inside the package.
 pub fn inside(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/') {
@@ -31,7 +31,7 @@ pub fn inside(path: &str) -> String {
     parts.join("/")
 }
 
-/// Converts a memory limit from MiB to bytes. `None`: the log has the fault.
+/// Converts a memory limit from MiB to bytes. `None` means that the log contains the fault.
 pub fn mebibytes(text: &str, place: &Place, log: &Log) -> Option<u64> {
     let bytes = text
         .parse::<u64>()

@@ -32,7 +32,7 @@ fn denied() -> SystemError {
 }
 
 #[test]
-fn messages_of_the_package_match_the_golden_file() {
+fn package_messages_match_golden_file() {
     let mut all = files::messages();
     all.extend(values::messages());
     all.extend(icpc::messages());

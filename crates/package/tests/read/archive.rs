@@ -23,7 +23,7 @@ impl Archive {
         Archive { directory, writer }
     }
 
-    /// An archive with a small package below `prefix`.
+    /// Creates an archive with a small package below `prefix`.
     fn with(prefix: &str) -> Archive {
         let mut archive = Archive::new();
         for (name, text) in [
@@ -50,7 +50,7 @@ impl Archive {
         (self.directory, path)
     }
 
-    /// Asserts that reading fails with an error that fits.
+    /// Asserts that reading fails with an error for which `is_wanted` returns true.
     #[track_caller]
     fn refused(self, is_wanted: impl Fn(&FaultKind) -> bool) {
         let (_directory, path) = self.close();
@@ -68,7 +68,7 @@ fn assert_refused(archive: &Path, is_wanted: impl Fn(&FaultKind) -> bool) {
 }
 
 #[test]
-fn archive_is_read_and_lives_as_long_as_the_problem() {
+fn unpacked_archive_lives_as_long_as_problem() {
     let (_directory, path) = Archive::with("").close();
     let problem = millibox_package::read(&path).unwrap();
     assert_eq!((&*problem.name, &*problem.label), ("Zipped", "sum"));
@@ -98,7 +98,7 @@ fn archive_with_one_directory_is_read() {
 }
 
 #[test]
-fn fault_in_archive_names_the_archive() {
+fn fault_in_archive_names_archive() {
     let mut archive = Archive::new();
     archive.file("problem.yaml", "type: x\n");
     let (directory, path) = archive.close();
@@ -240,7 +240,7 @@ fn archive_with_repeated_name_is_refused() {
 }
 
 #[test]
-fn archive_and_directory_have_the_same_tests() {
+fn archive_and_directory_have_same_tests() {
     let package = Package::legacy();
     let (_directory, path) = Archive::with("").close();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Tests and the files beside them.
+//! Tests, and the files beside them.
 
 use crate::{Package, below, names};
 use millibox_package::fault::icpc::{DataFault, FlagError};
@@ -8,7 +8,7 @@ use millibox_package::model::{InputFlags, ProbeKind};
 #[test]
 fn tests_are_sorted_by_base_name() {
     let package = Package::legacy();
-    // The order is that of base names: `a` comes before `a-1`, although `-` comes before `.`.
+    // Tests are sorted by base name: `a` comes before `a-1`, although `-` comes before `.`.
     package
         .test("secret/a")
         .test("secret/a-1")
@@ -117,7 +117,7 @@ fn probes_are_read_and_their_faults_are_warnings() {
         Some(vec!["case_sensitive".to_owned()])
     );
     assert_eq!(names(&problem), ["secret/1"]);
-    // Submissions can be judged in spite of faults in probes.
+    // Submissions can be judged despite faults in probes.
     package.file(
         "data/valid_output/c.yaml",
         "output_validator_args: [none]\n",
@@ -186,7 +186,7 @@ fn stray_files_are_reported() {
         for number in 0..10 {
             package.file(&format!("data/secret/{number}.input"), "");
         }
-        // One more file is listed, and one line has the number of the others.
+        // One more file is listed, and a final line states the number of the others.
         assert_eq!(package.faults().lines().count(), 6);
         package.warned_at("data/secret/4.input", DataFault::MoreStrays { more: 7 });
     }

@@ -55,7 +55,7 @@ fn domjudge_files_set_title_and_time_limit() {
             program: "x".into(),
         });
 
-    // domjudge-problem.ini may be the only main file. An existing validator is then used.
+    // domjudge-problem.ini may be the only main file. If a validator exists, it is used.
     package
         .remove("problem.yaml")
         .file("domjudge-problem.ini", "name=Alone\ntimelimit=1\n");
@@ -69,7 +69,7 @@ fn domjudge_files_set_title_and_time_limit() {
 }
 
 #[test]
-fn time_limits_that_differ_are_refused() {
+fn different_time_limits_are_refused() {
     let ini = "domjudge-problem.ini";
     for package in [
         Package::icpc("limits: {time_limit: 2}\n"),

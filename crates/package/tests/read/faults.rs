@@ -1,4 +1,4 @@
-//! All faults of a package with their places and messages.
+//! All faults of a package, with their places and messages.
 
 use crate::Package;
 

@@ -27,7 +27,7 @@ fn path_without_package_is_refused() {
 }
 
 #[test]
-fn link_to_a_package_is_not_followed() {
+fn link_to_package_is_not_followed() {
     let outside = Package::legacy();
     let package = Package::empty();
     package
@@ -61,7 +61,7 @@ fn package_of_both_formats_is_read_as_icpc() {
 }
 
 #[test]
-fn links_inside_the_package_are_followed() {
+fn links_inside_package_are_followed() {
     let package = Package::legacy();
     package
         .link("data/secret/2.in", "1.in")
@@ -77,7 +77,7 @@ fn links_inside_the_package_are_followed() {
 }
 
 #[test]
-fn links_outside_the_package_are_refused() {
+fn links_outside_package_are_refused() {
     let package = Package::legacy();
     package.link("data/secret/2.in", "/etc/passwd");
     package.refused_at(
@@ -154,7 +154,7 @@ fn files_with_invalid_names_are_left_out() {
 }
 
 #[test]
-fn cache_of_python_is_left_out() {
+fn python_cache_is_left_out() {
     let package = Package::icpc("validation: custom\n");
     for path in [
         "output_validators/v.py",
@@ -205,7 +205,7 @@ fn unreadable_file_is_reported() {
 }
 
 #[test]
-fn fault_of_name_with_line_break_is_one_line() {
+fn fault_with_line_break_in_name_is_one_line() {
     let package = Package::sim("");
     package
         .link("in/a\nb.in", "/etc/passwd")
@@ -220,7 +220,7 @@ fn fault_of_name_with_line_break_is_one_line() {
 }
 
 #[test]
-fn misspelt_directory_gets_a_suggestion() {
+fn misspelt_directory_causes_suggestion() {
     for (name, meant) in [
         ("output_validater", "output_validator"),
         ("input_validator", "input_validators"),
@@ -244,6 +244,6 @@ fn misspelt_directory_gets_a_suggestion() {
     ] {
         package.file(&format!("{name}/a.cpp"), "");
     }
-    // Files get no suggestion.
+    // Files cause no suggestion.
     package.file("submission.txt", "").file("date", "").silent();
 }

@@ -134,7 +134,7 @@ fn generators_are_found_by_name() {
 }
 
 #[test]
-fn seed_is_hash_of_the_command() {
+fn seed_is_hash_of_command() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(
@@ -199,7 +199,7 @@ fn tests_in_lists_are_numbered() {
 }
 
 #[test]
-fn solution_of_generators_yaml_is_the_model_solution() {
+fn solution_in_generators_yaml_is_model_solution() {
     let package = Package::legacy();
     package
         .file("submissions/accepted/b.cpp", "")
@@ -295,7 +295,7 @@ fn unknown_placeholders_are_reported() {
 }
 
 #[test]
-fn unknown_keys_of_generators_yaml_are_reported() {
+fn unknown_keys_in_generators_yaml_are_reported() {
     let package = Package::legacy();
     package.file("generators/gen.py", "");
     let problem = read(

@@ -246,7 +246,7 @@ fn custom_grader_is_used_by_groups_that_name_it() {
         package.problem().group("secret/b").unwrap().rules.score,
         ScoreMode::Maximum
     );
-    // Inherited flags of the default grader may be unknown to a custom grader.
+    // A custom grader may not know inherited flags of the default grader.
     package.file(
         "data/testdata.yaml",
         "on_reject: continue\ngrader_flags: ignore_sample\n",
@@ -275,7 +275,7 @@ fn custom_grader_is_used_by_groups_that_name_it() {
 }
 
 #[test]
-fn settings_of_a_test_override_those_of_its_group() {
+fn test_settings_override_group_settings() {
     let package = Package::successor("");
     package.file(
         "data/secret/test_group.yaml",
@@ -334,8 +334,8 @@ fn settings_of_a_test_override_those_of_its_group() {
 }
 
 #[test]
-fn directory_without_test_group_yaml_holds_tests() {
-    // Groups of the successor have a test_group.yaml. Other directories only hold tests.
+fn directory_without_test_group_yaml_contains_tests() {
+    // Groups of the successor have a test_group.yaml. Other directories only contain tests.
     let package = Package::successor("");
     package
         .test("secret/more/2")
@@ -361,7 +361,7 @@ fn directory_without_test_group_yaml_holds_tests() {
 }
 
 #[test]
-fn groups_of_the_successor_must_be_complete() {
+fn successor_groups_must_be_complete() {
     let package = Package::successor("");
     package
         .file("data/secret/a/test_group.yaml", "")

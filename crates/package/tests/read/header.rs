@@ -1,4 +1,4 @@
-//! problem.yaml.
+//! Tests of reading problem.yaml.
 
 use crate::{Package, below};
 use millibox_package::fault::files::FileFault;
@@ -78,7 +78,7 @@ fn successor_requires_name_and_uuid() {
 }
 
 #[test]
-fn limits_of_the_legacy_format_are_read() {
+fn limits_of_legacy_format_are_read() {
     let header = "limits:\n  time_multiplier: 3\n  time_safety_margin: 1.5\n  time_limit: 0.5\n  \
      memory: 512\n  output: 2\n  \
                   code: 3\n  compilation_time: 4\n  compilation_memory: 5\n  validation_time: 6\
@@ -108,7 +108,7 @@ fn limits_of_the_legacy_format_are_read() {
 }
 
 #[test]
-fn limits_of_the_successor_are_read() {
+fn limits_of_successor_are_read() {
     let package = Package::successor(
         "limits:\n  time_limit: 1.5\n  time_resolution: 0.5\n  time_multipliers: \
          {ac_to_time_limit: 3, time_limit_to_tle: 4}\n",
@@ -342,7 +342,7 @@ fn types_select_kind_and_scoring() {
 }
 
 #[test]
-fn unknown_keys_of_problem_yaml_are_reported() {
+fn unknown_keys_in_problem_yaml_are_reported() {
     let package = Package::icpc("nmae: x\nvalidation: default\n");
     package.warned_at(
         "problem.yaml:1:1",
@@ -459,7 +459,7 @@ fn problem_yaml_with_invalid_yaml_is_refused() {
         key: "name".into(),
         suggestion: Suggestion::NONE,
     });
-    // Each line repeats the one before ten times.
+    // Each line repeats the previous one ten times.
     let bomb: String = (1..9)
         .map(|n| {
             format!(
@@ -480,7 +480,7 @@ fn problem_yaml_with_invalid_yaml_is_refused() {
 }
 
 #[test]
-fn package_with_features_of_later_formats_gets_a_warning() {
+fn package_with_features_of_later_formats_causes_warning() {
     for (file, what) in [
         ("output_validator/v.py", "output_validator/"),
         ("statement/problem.en.md", "statement/"),
@@ -494,7 +494,7 @@ fn package_with_features_of_later_formats_gets_a_warning() {
         package.warned_at("problem.yaml", later);
         assert_eq!(package.found().1.len(), 1);
     }
-    // A package that states its format gets no warning.
+    // A package that states its format causes no warning.
     let package = Package::icpc("name: x\nproblem_format_version: legacy\n");
     package.file("statement/problem.en.md", "").silent();
     package
@@ -502,7 +502,7 @@ fn package_with_features_of_later_formats_gets_a_warning() {
         .warned(ProgramFault::UnusedValidator);
     let package = Package::icpc("validation: custom\n");
     package.file("output_validator/v.py", "").silent();
-    // A header with faults may have meant to use the validators.
+    // The author of a header with faults may have intended to use the validators.
     for header in [
         "validation: [custom\n",
         "validation: costum\n",

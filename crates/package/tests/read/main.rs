@@ -31,7 +31,7 @@ impl Package {
         }
     }
 
-    /// An ICPC package with this problem.yaml, one secret test and one submission.
+    /// Creates an ICPC package with this problem.yaml, one secret test and one submission.
     fn icpc(header: &str) -> Package {
         let package = Package::empty();
         package
@@ -52,7 +52,7 @@ impl Package {
         ))
     }
 
-    /// A Sim package with one test and additional lines in its Simfile.
+    /// Creates a Sim package with one test and additional lines in its Simfile.
     fn sim(simfile: &str) -> Package {
         let package = Package::empty();
         package
@@ -99,12 +99,12 @@ impl Package {
         millibox_package::read(&self.path())
     }
 
-    /// The problem. Panics if the package has errors.
+    /// Returns the problem. Panics if the package has errors.
     fn problem(&self) -> Problem {
         self.read().unwrap_or_else(|faults| panic!("{faults}"))
     }
 
-    /// All faults, one per line, with paths relative to the package.
+    /// Returns all faults, one per line, with paths relative to the package.
     fn faults(&self) -> String {
         let faults: Vec<_> = match self.read() {
             Ok(problem) => problem.warnings,
@@ -117,7 +117,7 @@ impl Package {
             .replace(&self.path().display().to_string(), "pack")
     }
 
-    /// Whether the package can be read, and its faults.
+    /// Returns whether the package can be read, and its faults.
     fn found(&self) -> (bool, Vec<Fault>) {
         match self.read() {
             Ok(problem) => (true, problem.warnings),
@@ -131,7 +131,7 @@ impl Package {
         self.refused_if(&kind.into(), |_| true);
     }
 
-    /// Asserts that reading fails with this error at a place, `FILE`, `FILE:LINE` or
+    /// Asserts that reading fails with this error at a place, which is `FILE`, `FILE:LINE` or
     /// `FILE:LINE:COLUMN`.
     #[track_caller]
     fn refused_at(&self, place: &str, kind: impl Into<FaultKind>) {
@@ -172,7 +172,7 @@ impl Package {
         );
     }
 
-    /// The place of a fault, with its path below the package. `pack` is the package itself.
+    /// Returns the place of a fault, with its path below the package. `pack` is the package itself.
     fn place(&self, fault: &Fault) -> String {
         let path = fault.path.strip_prefix(self.path()).unwrap_or(&fault.path);
         let path = path.display().to_string();

@@ -1,4 +1,4 @@
-//! Reading never panics, regardless of the bytes in any file.
+//! Reading never panics, regardless of the bytes in the files.
 
 use crate::Package;
 use proptest::prelude::*;

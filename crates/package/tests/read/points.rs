@@ -51,7 +51,7 @@ fn scoring_problem_has_default_points() {
 }
 
 #[test]
-fn groups_have_rules_of_their_aggregation() {
+fn groups_have_rules_of_aggregation() {
     let package = groups(
         "",
         &[

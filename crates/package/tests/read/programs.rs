@@ -66,7 +66,7 @@ fn one_output_validator_is_allowed() {
             others: "output_validators/b.py".into(),
         });
 
-    // In its successor there is one validator. Its files are in output_validator or below.
+    // In the successor, there is one validator. Its files are in output_validator or below.
     let package = Package::successor("");
     package
         .file("output_validator/a.cc", "")
@@ -110,7 +110,7 @@ fn input_validators_of_both_directories_are_read() {
 }
 
 #[test]
-fn unknown_flags_of_the_default_checker_are_refused() {
+fn unknown_flags_of_default_checker_are_refused() {
     let no_flag = || FlagError::Unknown {
         flag: "no_such_flag".into(),
     };
@@ -118,7 +118,7 @@ fn unknown_flags_of_the_default_checker_are_refused() {
     package.test("secret/2").test("secret/3");
     package.refused_at("problem.yaml:2:18", no_flag());
     assert_eq!(package.found().1.len(), 1);
-    // A custom checker has flags of its own.
+    // A custom checker has its own flags.
     package.file(
         "problem.yaml",
         "validation: custom\nvalidator_flags: no_such_flag\n",

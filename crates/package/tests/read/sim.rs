@@ -84,7 +84,7 @@ fn simfile_syntax_is_read() {
 }
 
 #[test]
-fn simfile_reports_all_faults_of_syntax() {
+fn simfile_with_syntax_faults_reports_all() {
     let package = Package::sim(
         "'quoted': 1\nchecker 5\nstatement: \"doc\nlabel: \"\\q\"\nscoring: [\n 'x' y\n [\n 1 \
          100\n] z\nlimits: [\n",
@@ -149,7 +149,7 @@ fn groups_are_sorted_and_share_points() {
 }
 
 #[test]
-fn remainder_of_points_goes_to_the_last_group() {
+fn remainder_of_points_goes_to_last_group() {
     let package = Package::sim("");
     for name in ["sum2", "sum3"] {
         package
@@ -227,7 +227,7 @@ fn tests_files_names_files_of_tests() {
         key: "tests_files",
         name: "sum".into(),
     });
-    // A path that leads outside is taken as a path inside the package.
+    // A path that leads outside is interpreted as a path inside the package.
     Package::sim("tests_files: [sum2 ../../etc/passwd a]\n").refused(SimfileFault::NoFile {
         path: "../../etc/passwd".into(),
     });
@@ -367,7 +367,7 @@ fn checker_with_shortest_path_is_used() {
 }
 
 #[test]
-fn interactive_problem_needs_a_checker() {
+fn interactive_problem_needs_checker() {
     let package = Package::sim("interactive: true\n");
     package.refused(SimfileFault::CheckerRequired);
     package.file("check/i.cpp", "").silent();

@@ -45,7 +45,7 @@ fn directory_states_expected_verdicts() {
 }
 
 #[test]
-fn directories_of_the_successor_state_verdicts() {
+fn successor_directories_state_verdicts() {
     let package = Package::successor("");
     package
         .file("submissions/rejected/x.py", "")
@@ -98,7 +98,7 @@ fn submissions_are_sorted_with_accepted_first() {
 }
 
 #[test]
-fn unusual_submissions_get_warnings() {
+fn unusual_submissions_cause_warnings() {
     let package = Package::legacy();
     package
         .file("submissions/stray.py", "")
@@ -300,7 +300,7 @@ fn key_without_verdicts_keeps_verdicts_of_directory() {
             .silent();
         expected(&package, &format!("{directory}/x.py"))
     };
-    // The format has default claims only for the first of these directories.
+    // Of these directories, the format has default claims only for the first.
     assert_eq!(of("wrong_answer"), [WrongAnswer]);
     assert_eq!(of("partially_accepted"), [PartiallyAccepted]);
     assert_eq!(of("memory_limit"), [MemoryLimit]);
@@ -309,7 +309,7 @@ fn key_without_verdicts_keeps_verdicts_of_directory() {
 }
 
 #[test]
-fn required_verdicts_of_some_tests_apply_to_the_whole() {
+fn required_verdicts_of_some_tests_apply_to_submission() {
     let package = Package::successor("");
     package.file("submissions/mixed/a.py", "");
     let yaml = |text: &str| package.file("submissions/submissions.yaml", text);
@@ -327,7 +327,7 @@ fn required_verdicts_of_some_tests_apply_to_the_whole() {
 }
 
 #[test]
-fn required_verdicts_that_do_not_follow_are_kept() {
+fn required_verdicts_that_are_not_implied_are_kept() {
     let package = Package::successor("type: scoring\n");
     package
         .file("submissions/mixed/a.py", "")
@@ -350,7 +350,8 @@ fn required_verdicts_that_do_not_follow_are_kept() {
     yaml("mixed/*: {required: [AC]}\nmixed/a.*: {required: [TLE, RTE]}\n").silent();
     let required = vec![vec![Accepted], vec![TimeLimit, RunTimeError, MemoryLimit]];
     assert_eq!(of("mixed/a.py"), (vec![Rejected], required));
-    // Impossible verdicts are not required, and sets that follow from the verdict are omitted.
+    // Verdicts that cannot occur are not required, and sets that follow from the verdict are
+    // omitted.
     yaml("mixed/a.py: {permitted: [AC, WA], required: [WA, TLE]}\n").silent();
     assert_eq!(of("mixed/a.py"), (vec![WrongAnswer], vec![]));
     yaml("wrong_answer/w.py: {permitted: [AC, WA, TLE], required: [WA]}\n");
