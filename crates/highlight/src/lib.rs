@@ -1,10 +1,10 @@
 //! Highlights source code in web pages: comments, strings, numbers and keywords.
 //!
-//! [`tokens`] serves pages that show a finished source. [`EDITOR`] and [`STYLE`] are the script and
+//! [`tokens`] is for pages that show a finished source. [`EDITOR`] and [`STYLE`] are the script and
 //! the style sheet of an editor. Both use the same table of languages.
 //!
-//! A tokenizer with one regular expression for each language knows less than a parser: it is right
-//! in nearly all cases, and never slow.
+//! A tokenizer with one regular expression for each language knows less than a parser, but it is
+//! right in nearly all cases, and it is never slow.
 #![forbid(unsafe_code)]
 
 use regex::{Regex, RegexBuilder};
@@ -12,9 +12,9 @@ use serde::Deserialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// The script of the editor, for the beginning of a module. The page has a text area with the id
-/// `code` in an element with the id `editor`, and a choice with the id `runtime` whose options have
-/// `data-language`. The module calls `startEditor()`.
+/// The script of the editor, to be placed at the beginning of a module. The page has a text area
+/// with the id `code` in an element with the id `editor`, and a selection list with the id
+/// `runtime` whose options have `data-language`. The module calls `startEditor()`.
 pub const EDITOR: &str = concat!(
     "// The languages that are highlighted: comments, quotes and keywords.\nconst LANGUAGES = ",
     include_str!("assets/languages.json"),
@@ -27,7 +27,7 @@ pub const EDITOR: &str = concat!(
 /// `--text`, `--mono`, `--keyword`, `--string`, `--number` and `--comment`.
 pub const STYLE: &str = include_str!("assets/editor.css");
 
-/// What a part of a source is.
+/// The kind of a part of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A comment.
@@ -36,12 +36,12 @@ pub enum Kind {
     String,
     /// A number.
     Number,
-    /// A word that has a meaning in the language.
+    /// A word that has a special meaning in the language.
     Keyword,
 }
 
 impl Kind {
-    /// The class of its element in the style sheet.
+    /// Returns the class of the part's element in the style sheet.
     pub fn class(self) -> &'static str {
         match self {
             Kind::Comment => "token-comment",
@@ -52,8 +52,9 @@ impl Kind {
     }
 }
 
-/// Splits a source into parts. Their texts follow each other without gaps. The language may be the
-/// name of a suite, such as `cpp20`; in unknown languages, comments start with `#` or `//`.
+/// Splits a source into parts. Concatenated, the texts of the parts are the source. The language
+/// may be the name of a suite, such as `cpp20`. In unknown languages, comments start with `#` or
+/// `//`.
 pub fn tokens<'a>(code: &'a str, language: &str) -> Vec<(Option<Kind>, &'a str)> {
     let grammar = Grammar::of(language);
     let mut tokens = Vec::new();
@@ -92,34 +93,34 @@ struct Table {
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 struct Language {
-    /// Beginnings of comments that end with the line.
+    /// Strings that begin a comment which ends with the line.
     line: Vec<String>,
-    /// Beginnings and ends of other comments.
+    /// Pairs of strings that begin and end other comments.
     block: Vec<(String, String)>,
-    /// A regular expression of comments.
+    /// A regular expression for comments.
     comment: Option<String>,
     /// Characters that enclose strings.
     quotes: Option<String>,
-    /// A regular expression of strings over several lines.
+    /// A regular expression for strings that span several lines.
     raw: Option<String>,
-    /// Single quotes enclose characters.
+    /// Whether single quotes enclose characters.
     character: bool,
-    /// A regular expression of words.
+    /// A regular expression for words.
     word: Option<String>,
-    /// Keywords have any case.
+    /// Whether the case of keywords is ignored.
     insensitive: bool,
-    /// Strings have no escape characters.
+    /// Whether strings have no escape characters.
     no_escape: bool,
-    /// Words after `#` at the beginning of a line are keywords.
+    /// Whether words after `#` at the beginning of a line are keywords.
     preprocessor: bool,
-    /// The language whose keywords this one has, too.
+    /// The language whose keywords this language also has.
     with: Option<String>,
-    /// Lines of keywords.
+    /// Lines of keywords, separated by spaces.
     keywords: Vec<String>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    // The file is a part of this program; a test reads it.
+    // The file is compiled into this program, and a test reads it.
     serde_json::from_str(include_str!("assets/languages.json")).unwrap_or(Table {
         languages: HashMap::new(),
         same: HashMap::new(),
@@ -128,14 +129,14 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 
 /// The compiled form of a language.
 struct Grammar {
-    /// Groups: comments, strings, numbers, words.
+    /// Its groups are comments, strings, numbers and words.
     regex: Regex,
     keywords: HashSet<String>,
     insensitive: bool,
 }
 
 impl Grammar {
-    /// The grammar of a language, compiled once.
+    /// Returns the grammar of a language, which is compiled once.
     fn of(name: &str) -> Arc<Grammar> {
         static COMPILED: LazyLock<Mutex<HashMap<&'static str, Arc<Grammar>>>> =
             LazyLock::new(Mutex::default);
@@ -160,7 +161,8 @@ impl Grammar {
             next = one.with.as_ref().and_then(|name| TABLE.languages.get(name));
         }
         Grammar {
-            // A test compiles all languages. Without an expression, sources have one colour.
+            // A test compiles all languages. Without an expression, nothing in the source is
+            // highlighted.
             regex: compiled.unwrap_or_else(|_| NOTHING.clone()),
             keywords,
             insensitive: language.insensitive,
@@ -181,7 +183,7 @@ const NEVER: &str = r"[^\s\S]";
 #[expect(clippy::unwrap_used, reason = "the expression is constant and tested")]
 static NOTHING: LazyLock<Regex> = LazyLock::new(|| Regex::new(NEVER).unwrap());
 
-/// The language with a name, another name or a name with a version.
+/// Finds a language by its name, by another name, or by a name with a version.
 fn find(name: &str) -> (&'static str, &'static Language) {
     static UNKNOWN: LazyLock<Language> = LazyLock::new(|| Language {
         line: vec!["#".to_owned(), "//".to_owned()],

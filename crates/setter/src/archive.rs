@@ -1,4 +1,4 @@
-//! Packs a package as a `.zip`. The same files give the same bytes.
+//! Packs a package as a `.zip` archive. The same files produce the same bytes.
 
 use super::SetterError;
 use super::error::{FileAction, FileFault, MachineError, Remedy, file};
@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-/// The names at the top of a package in any version of the ICPC format.
+/// The names at the top level of a package in any version of the ICPC format.
 const ICPC_NAMES: [&str; 23] = [
     ".timelimit",
     "answer_validators",
@@ -44,28 +44,28 @@ const ICPC_NAMES: [&str; 23] = [
     "test_group.yaml",
 ];
 
-/// The content of an archive that was packed.
+/// Describes an archive that was packed.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// The archive. In JSON, bytes that are not UTF-8 are replaced.
+    /// The archive's path. In JSON, bytes that are not UTF-8 are replaced.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// The archive's length.
     pub bytes: u64,
     /// Number of files in the archive.
     pub files: usize,
-    /// Files and directories at the package's top that the format does not know. They are not
-    /// packed.
+    /// Files and directories at the package's top level that the format does not define. They are
+    /// not packed.
     pub left_out: Vec<String>,
 }
 
 /// Packs a package that was read from `package`.
 ///
-/// An ICPC package's files are at the archive's top, where DOMjudge and Kattis expect them. A Sim
-/// package's files are in a directory, where Sim expects them. An existing archive is replaced when
-/// the new one is complete. A file that is not regular is never replaced. The function calls
-/// `is_stopped` frequently, and replaces nothing once it returns true.
+/// The files of an ICPC package are at the top level of the archive, where DOMjudge and Kattis
+/// expect them. The files of a Sim package are in a directory, where Sim expects them. An existing
+/// archive is replaced when the new one is complete, but only if it is a regular file. The function
+/// calls `is_stopped` frequently, and replaces nothing once it returns true.
 ///
 /// # Errors
 /// A file cannot be read or written, a symbolic link leads out of the package, or the work was
@@ -90,7 +90,7 @@ pub fn pack(
         };
         let path = problem.directory.join(&name);
         if path.canonicalize().is_ok_and(|real| real == place) {
-            // An earlier archive.
+            // This is an earlier archive.
         } else if wanted {
             files.add(&path, &name, 0)?;
         } else if !hidden {
@@ -99,7 +99,8 @@ pub fn pack(
     }
     let top = match problem.format {
         Format::Sim => {
-            // An archive is unpacked to a directory with a random name.
+            // If the package is itself an archive, it was unpacked to a directory with a random
+            // name.
             let name = match &problem.unpacked {
                 Some(unpacked) if unpacked.path() == problem.directory => {
                     package.file_stem().map(OsStr::to_owned)
@@ -135,11 +136,11 @@ fn stopped() -> SetterError {
     MachineError::Stopped.into()
 }
 
-/// The archive's real path. Nothing exists there yet, or there is a regular file, possibly behind a
-/// link.
+/// Returns the archive's real path. Either nothing exists there yet, or it is a regular file,
+/// possibly behind a link.
 fn place(to: &Path) -> Result<PathBuf, FileFault> {
     const NOT_REGULAR: FileFault = FileFault::NotRegular(Remedy::NameAnother);
-    // These paths name open files. A file that replaces such a path would not reach the open file.
+    // These paths name open files. A new file at such a path would not reach the open file.
     if [
         "/proc",
         "/dev/fd",
@@ -154,8 +155,8 @@ fn place(to: &Path) -> Result<PathBuf, FileFault> {
     }
     match to.metadata() {
         Ok(metadata) if metadata.is_file() => {
-            // Replacing a file needs permission for its directory. Writing it needs its own
-            // permission, which is checked here.
+            // Replacing a file needs permission for its directory. Overwriting it would need
+            // permission for the file itself, which is checked here.
             OpenOptions::new().append(true).open(to)?;
             Ok(to.canonicalize()?)
         }
@@ -168,7 +169,7 @@ fn place(to: &Path) -> Result<PathBuf, FileFault> {
     }
 }
 
-/// An empty file beside the archive's path.
+/// Creates an empty file beside the archive's path.
 fn temporary(place: &Path) -> io::Result<NamedTempFile> {
     let directory = place.parent().unwrap_or(Path::new("/"));
     // Check first, because tempfile's error names a random path.
@@ -178,7 +179,7 @@ fn temporary(place: &Path) -> io::Result<NamedTempFile> {
         Access::WRITE_OK | Access::EXEC_OK,
         AtFlags::EACCESS,
     )?;
-    // The mode of any new file, from which the umask removes bits.
+    // Use the mode of any new file, from which the umask removes bits.
     tempfile::Builder::new()
         .prefix(".millibox-zip-")
         .permissions(fs::Permissions::from_mode(0o666))
@@ -213,7 +214,7 @@ fn write(
         } else {
             0o644
         };
-        // A fixed time, the first of the format's calendar. zip's default may change.
+        // Use a fixed time, the first one that the format can represent. zip's default may change.
         let options = SimpleFileOptions::default()
             .last_modified_time(zip::DateTime::default())
             .unix_permissions(mode)
@@ -235,8 +236,8 @@ fn write(
         })?;
         Ok(())
     });
-    // A writer that is dropped would finish the archive, and report on standard error that it
-    // cannot.
+    // When the writer is dropped, it would finish the archive, and would print to standard error if
+    // it failed.
     over.set(written.is_err());
     written?;
     writer.finish().map_err(refused)?;
@@ -262,7 +263,7 @@ impl Write for StickyWriter<'_> {
             return Ok(bytes.len());
         }
         let written = (&*self.file).write(bytes);
-        // The caller retries an interrupted write.
+        // The caller retries a write that was interrupted.
         self.over.set(
             written
                 .as_ref()
@@ -299,7 +300,7 @@ impl Read for StoppableReader<'_> {
     }
 }
 
-/// Files of the package, sorted by name with `/`.
+/// The files of the package, sorted by name with `/` as separator.
 struct Files {
     /// The package's path without symbolic links.
     root: PathBuf,
@@ -312,7 +313,7 @@ impl Files {
         if depth > MAX_DEPTH {
             return Err(file(FileAction::Pack, path, FileFault::TooDeep(MAX_DEPTH)));
         }
-        // Pack the link's target, because not every reader supports links.
+        // Pack the target of the link, because not every reader supports links.
         let leads_to = real(path)?;
         if !leads_to.starts_with(&self.root) {
             return Err(file(FileAction::Pack, path, FileFault::Outside(leads_to)));
@@ -368,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pack_of_a_sim_package_uses_a_directory_of_its_name() {
+    fn pack_of_sim_package_uses_directory_with_its_name() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         // The source archive has its files at the top level.

@@ -11,19 +11,20 @@ use serde::Serialize;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// The files that were removed, or would be.
+/// The files that were removed, or that would be removed in a dry run.
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Report {
     /// Removed files, as paths below the package.
     pub removed: Vec<String>,
-    /// Files that stay, because they have changed since they were made.
+    /// Files that were kept because they have changed since they were made.
     pub kept: Vec<String>,
 }
 
-/// Removes the made files that are unchanged. If `tests` names tests, only their files are removed.
+/// Removes the generated files that have not changed. If `tests` names tests, removes only their
+/// files.
 ///
-/// With `dry_run` nothing is removed. Directories that were created for the files are removed when
+/// With `dry_run`, nothing is removed. Directories that were created for the files are removed if
 /// they are empty.
 ///
 /// # Errors
@@ -65,7 +66,7 @@ pub fn clean(package: &Path, tests: &[String], dry_run: bool) -> Result<Report, 
             .map_err(|errno| failed(&problem.directory, path, errno))?;
         left.files.remove(path);
     }
-    // Inner directories first. A directory that is not empty stays.
+    // Remove inner directories first. A directory that is not empty is kept.
     for directory in left.directories.clone().iter().rev() {
         if remove(&problem.directory, directory, AtFlags::REMOVEDIR).is_ok() {
             left.directories.remove(directory);
@@ -110,8 +111,8 @@ fn remove(package: &Path, path: &str, flags: AtFlags) -> rustix::io::Result<()> 
     unlinkat(directory, name, flags)
 }
 
-/// The directory of a path's last component. The walk follows no links, which could lead out of the
-/// package.
+/// Opens the directory of a path's last component. The walk follows no links, which could lead out
+/// of the package.
 fn above<'p>(package: &Path, path: &'p str) -> rustix::io::Result<(OwnedFd, &'p str)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut directory = openat(CWD, package, flags, Mode::empty())?;

@@ -1,7 +1,6 @@
-//! Errors of the setter's tools.
+//! The errors of the setter's tools.
 //!
-//! The variant of a [`SetterError`] shows the party at fault: the package, the caller or the
-//! machine.
+//! The variant of a [`SetterError`] shows what is at fault: the package, the caller or the machine.
 
 use millibox_judge::failure::JudgeFailure;
 use millibox_judge::judge::PackageError;
@@ -26,7 +25,7 @@ pub enum SetterError {
     /// The package cannot be read.
     #[error("{0}")]
     Package(Faults),
-    /// Programs of the package do not do what they should. There is at least one fault.
+    /// Programs of the package do not behave as they should. There is at least one fault.
     #[error("{}", Lines(.0))]
     Programs(Vec<ProgramFault>),
     /// The caller's request is not possible.
@@ -60,7 +59,7 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// Why the caller's request is not possible.
+/// Why the caller's request cannot be fulfilled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -93,7 +92,7 @@ pub enum RequestError {
     /// A title cannot be used.
     #[error("{0:?} is not a valid title; pass one line of text")]
     Title(String),
-    /// Another process works on the package.
+    /// Another process is working on the package.
     #[error("another `millibox problem` is working on {}; wait until it ends", .0.display())]
     Busy(PathBuf),
 }
@@ -109,11 +108,11 @@ impl fmt::Display for SpellingHint<'_> {
     }
 }
 
-/// A program of the package that does not do what it should.
+/// A program of the package that does not behave as it should.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramFault {
-    /// A program cannot be made ready.
+    /// A program cannot be prepared.
     #[error("{}: {fault}", .program.display())]
     Build {
         /// The program.
@@ -176,7 +175,7 @@ pub enum ProgramFault {
     },
 }
 
-/// Why a program of the package cannot be made ready.
+/// Why a program of the package cannot be prepared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildFault {
@@ -205,7 +204,7 @@ pub enum FileKind {
     Answer,
 }
 
-/// Why a program made no usable file.
+/// Why a program produced no usable file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeFault {
@@ -276,7 +275,7 @@ pub enum MachineError {
         /// The reason.
         fault: FileFault,
     },
-    /// A compiler of the package's programs cannot run here.
+    /// The compiler for one of the package's programs cannot run here.
     #[error("{}: {error}", .program.display())]
     Compiler {
         /// The program.
@@ -287,7 +286,7 @@ pub enum MachineError {
     /// The checker's data cannot be made readable for the sandbox. The error names the file.
     #[error(transparent)]
     CheckerData(StagingError),
-    /// The world of a shell generator cannot be made.
+    /// The world of a shell generator cannot be prepared.
     #[error("cannot prepare a generator for the shell: {0}")]
     Shell(FileFault),
     /// A submission could not be measured.
@@ -303,7 +302,7 @@ pub enum MachineError {
     /// No submission can be measured on this machine.
     #[error("no submission that must be accepted can be measured here: {}", SkippedList(.0))]
     NoneMeasurable(Vec<SkippedSubmission>),
-    /// The limits were written, but reading the package gave other limits.
+    /// The limits were written, but reading the package returned different limits.
     #[error(
         "the package does not state the limits after they were written, so its files were \
          restored: {0}"
@@ -321,7 +320,7 @@ pub enum MachineError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkippedSubmission {
-    /// Its name.
+    /// Name of the submission.
     pub submission: String,
     /// The reason.
     pub reason: String,
@@ -369,50 +368,50 @@ impl fmt::Display for SomeLimit<'_> {
     }
 }
 
-/// The operation on a file that failed.
+/// The operation on a file that failed. Its message follows "cannot".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileAction {
-    /// The file is read.
+    /// Reading the file.
     #[error("read")]
     Read,
-    /// The file is written.
+    /// Writing the file.
     #[error("write")]
     Write,
-    /// The file or directory is opened.
+    /// Opening the file or directory.
     #[error("open")]
     Open,
-    /// The file or directory is removed.
+    /// Removing the file or directory.
     #[error("remove")]
     Remove,
-    /// The file is replaced.
+    /// Replacing the file.
     #[error("replace")]
     Replace,
-    /// The file is edited.
+    /// Editing the file.
     #[error("change")]
     Change,
-    /// The file is packed.
+    /// Packing the file.
     #[error("pack")]
     Pack,
-    /// The file is looked up.
+    /// Looking up the file.
     #[error("find")]
     Find,
-    /// The file's metadata is read.
+    /// Reading the file's metadata.
     #[error("read the metadata of")]
     Inspect,
-    /// The directory's entries are read.
+    /// Reading the directory's entries.
     #[error("read the directory")]
     ReadDirectory,
-    /// The directory is created.
+    /// Creating the directory.
     #[error("create the directory")]
     CreateDirectory,
-    /// The directory is used.
+    /// Using the directory.
     #[error("use")]
     Use,
-    /// The new package is created.
+    /// Creating the new package.
     #[error("create the package")]
     CreatePackage,
-    /// The file is made readable for the sandbox.
+    /// Making the file readable for the sandbox.
     #[error("make available to the sandbox")]
     Stage,
 }
@@ -421,7 +420,7 @@ pub enum FileAction {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileFault {
-    /// The kernel's answer.
+    /// The error from the kernel.
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The files cannot be made readable for the sandbox.
@@ -436,7 +435,7 @@ pub enum FileFault {
     /// The path is not a directory.
     #[error("it is not a directory; remove it")]
     NotDirectory,
-    /// The path is a link to nothing.
+    /// The path is a link to a file that does not exist.
     #[error("it is a symbolic link to a file that does not exist; name another path")]
     DanglingLink,
     /// Directories are nested too deeply.
@@ -448,7 +447,7 @@ pub enum FileFault {
     /// A name in the directory is not UTF-8.
     #[error("the name {0:?} is not UTF-8; rename the file")]
     NameNotUtf8(OsString),
-    /// The archive is shorter than the written bytes.
+    /// The archive is shorter than the bytes that were written to it.
     #[error("part of the archive was not written")]
     Incomplete,
     /// The file is too long.
@@ -463,7 +462,7 @@ pub enum FileFault {
     /// A directory above the file is a link or a file.
     #[error("a directory above it is a symbolic link or not a directory; nothing was removed")]
     LinkAbove,
-    /// The file vanished after it had been made.
+    /// The file vanished after it had been created.
     #[error("it has vanished")]
     Vanished,
     /// The file's text cannot be edited.
@@ -495,7 +494,7 @@ pub enum Remedy {
     NameAnother,
 }
 
-/// The error of a file or directory.
+/// Creates the error for a file or directory.
 pub(super) fn file(action: FileAction, path: &Path, fault: impl Into<FileFault>) -> SetterError {
     MachineError::File {
         action,

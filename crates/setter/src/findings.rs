@@ -1,5 +1,5 @@
-//! Conclusions about a package from judging its own submissions: wrong submissions that no test
-//! rejects, and how far the slow ones exceed the limit.
+//! Draws conclusions about a package from judging its own submissions: which wrong submissions no
+//! test rejects, and how far the slow ones exceed the limit.
 
 use super::SetterError;
 use super::error::ProgramFault;
@@ -14,20 +14,20 @@ use millibox_package::model::{Expected, Format, Submission};
 use serde::Serialize;
 use std::time::Duration;
 
-/// A submission that must be too slow is run up to this multiple of the limit.
+/// A submission that must be too slow runs until it reaches this multiple of the limit.
 const PATIENCE_FACTOR: u32 = 4;
 /// Maximum CPU time of such a run.
 const MAX_PATIENCE: Duration = Duration::from_secs(60);
-/// The default of the factor by which a slow submission must exceed the limit.
+/// Default factor by which a slow submission must exceed the limit.
 const DEFAULT_MARGIN: f64 = 2.0;
 
-/// The conclusions.
+/// The conclusions about a package.
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Findings {
     /// Submissions that must be too slow and are.
     pub slow: Vec<SlowSubmission>,
-    /// Remarks for the package's author, one line each.
+    /// Remarks for the package's author, each on one line.
     pub remarks: Vec<String>,
 }
 
@@ -37,17 +37,17 @@ pub struct Findings {
 pub struct SlowSubmission {
     /// Name of the submission.
     pub name: String,
-    /// The maximum over all tests of its time divided by the test's limit.
+    /// The maximum over all tests of the submission's time divided by the test's limit.
     pub times: f64,
-    /// Whether the run was ended, so that the factor may be larger.
+    /// Whether the run was ended early, so that the actual factor may be larger.
     pub at_least: bool,
     /// The test with this factor.
     pub test: String,
 }
 
-/// Examines the reports of the submissions of `problem`, which was `prepared` for judging.
+/// Examines the reports of the submissions to `problem`, which was `prepared` for judging.
 ///
-/// `reports` has one report for each submission, in the problem's order. Slow submissions are
+/// `reports` contains one report for each submission, in the problem's order. Slow submissions are
 /// judged again with a higher limit.
 ///
 /// # Errors
@@ -103,8 +103,9 @@ pub fn examine(
     Ok(findings)
 }
 
-/// Remarks on submissions that must be accepted and come closer to the stated limit than version
-/// 2023-07 of the ICPC format allows. In other versions the factor applies to computed limits only.
+/// Adds remarks on submissions that must be accepted and come closer to the stated limit than
+/// version 2023-07 of the ICPC format allows. In other versions, the factor applies only to
+/// computed limits.
 fn too_close(
     problem: &Problem,
     prepared: &PreparedProblem,
@@ -146,7 +147,7 @@ fn too_close(
     remarks.collect()
 }
 
-/// The test on which a submission exceeds its limit by the largest factor.
+/// Returns the test on which a submission exceeds its limit by the largest factor.
 fn slowness(
     prepared: &PreparedProblem,
     again: &SubmissionReport,
@@ -159,7 +160,7 @@ fn slowness(
         .filter_map(|(limits, test)| {
             let cpu = test.cpu_time_ns()?;
             let at_least = test.verdict == Some(Verdict::TimeLimit);
-            // A sleeping submission reaches the real-time limit and has used little CPU time.
+            // A sleeping submission reaches the real-time limit but uses little CPU time.
             let time = if at_least {
                 cpu.max(nanoseconds(patience))
             } else {

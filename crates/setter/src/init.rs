@@ -1,5 +1,5 @@
-//! Creates a package that works at once: a statement, a sample, a generator, a validator, a model
-//! solution and a wrong solution.
+//! Creates a package that works immediately: a statement, a sample, a generator, a validator, a
+//! model solution and a wrong solution.
 
 use super::error::{FileAction, MachineError, file as file_error};
 use super::replace::Replacement;
@@ -19,7 +19,7 @@ macro_rules! template {
 pub enum Format {
     /// The ICPC problem package format, version 2025-09.
     Icpc,
-    /// The version `legacy` of the ICPC format, which older DOMjudge and problemtools read.
+    /// Version `legacy` of the ICPC format, which older versions of DOMjudge and problemtools read.
     Legacy,
     /// Sim's format.
     Sim,
@@ -30,17 +30,17 @@ pub enum Format {
 pub struct Options {
     /// The format.
     pub format: Format,
-    /// The title. `None`: it is derived from the directory's name.
+    /// The title. `None` means that it is derived from the directory's name.
     pub name: Option<String>,
-    /// Whether submissions talk to an interactor.
+    /// Whether submissions communicate with an interactor.
     pub interactive: bool,
 }
 
-/// Writes a new package to a directory that is new or empty. If `setter` is given, makes its tests.
+/// Writes a new package to a directory that is new or empty. If `setter` is given, makes the tests.
 ///
 /// # Errors
 /// The directory is not empty or cannot be written, or the tests cannot be made, for example
-/// without a compiler. The package is then removed.
+/// because no compiler is installed. In these cases the package is removed.
 pub fn init(
     setter: Option<&Setter<'_>>,
     directory: &Path,
@@ -61,7 +61,7 @@ pub fn init(
     let base = place
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
-    // `..` and `/` have no useful name, so use the name of the real directory.
+    // `..` and `/` are not useful names, so use the name of the real directory.
     let real = if there {
         place.canonicalize().ok()
     } else {
@@ -78,7 +78,7 @@ pub fn init(
     if name.trim().is_empty() || name.contains(char::is_control) {
         return Err(RequestError::Title(name).into());
     }
-    // Make the package in the directory if it exists, otherwise beside it.
+    // If the directory exists, make the package inside it, and otherwise beside it.
     let parent = if there {
         place.clone()
     } else {
@@ -110,7 +110,7 @@ pub fn init(
     replacement.commit()
 }
 
-/// A title from the directory's name.
+/// Makes a title from the directory's name.
 fn title(base: &str) -> String {
     let words = base.replace(['-', '_'], " ");
     let mut letters = words.trim().chars();
@@ -120,7 +120,7 @@ fn title(base: &str) -> String {
     )
 }
 
-/// A short name as Sim requires it: letters and digits.
+/// Makes a short name that Sim accepts: letters and digits.
 fn label(base: &str) -> String {
     let label: String = base
         .chars()
@@ -281,12 +281,12 @@ fn fill(template: &str, values: &[(&str, String)]) -> String {
         })
 }
 
-/// A string in double quotes, as in YAML and JSON.
+/// Returns a string in double quotes, as in YAML and JSON.
 fn yaml_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A string as a Simfile writes it: in single quotes if it needs them.
+/// Returns a string as a Simfile contains it: in single quotes if it needs them.
 fn simfile_text(text: &str) -> String {
     let plain = text
         .chars()
@@ -313,7 +313,7 @@ fn tex_text(text: &str) -> String {
     tex
 }
 
-/// A random UUID (RFC 9562, version 4).
+/// Returns a random UUID (RFC 9562, version 4).
 fn uuid() -> Result<String, SetterError> {
     let mut bytes: [u8; 16] = random()?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
@@ -331,7 +331,7 @@ fn uuid() -> Result<String, SetterError> {
 
 fn random<const N: usize>() -> Result<[u8; N], SetterError> {
     let mut bytes = [0; N];
-    // getrandom(2) returns up to 256 bytes in one piece.
+    // getrandom(2) returns up to 256 bytes at once.
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
         .map_err(|errno| SetterError::from(MachineError::Random(errno)))?;
     Ok(bytes)
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn uuid_has_version_4_and_its_variant() {
+    fn uuid_has_version_4_and_standard_variant() {
         let uuid = uuid().unwrap();
         assert_eq!((uuid.len(), &uuid[14..15]), (36, "4"));
         assert!(matches!(&uuid[19..20], "8" | "9" | "a" | "b"), "{uuid}");

@@ -1,16 +1,16 @@
-//! Tools for problem setters: begin a package, make its tests, validate it, find its limits, pack
+//! Tools for problem setters: create a package, make its tests, validate it, find its limits, pack
 //! it and clean it.
 //!
 //! docs/guide/problem.md is the guide to these tools.
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `init` | a new package that works at once |
+//! | `init` | a new package that works immediately |
 //! | `generate` | inputs from generators, answers from the model solution |
 //! | `validate` | faults of a package: its files, inputs and answers |
 //! | `limits` | time limits from the model solution's times |
 //! | `findings` | conclusions about a package from judging its own submissions |
-//! | `archive` | the package as a `.zip`, with the same bytes for the same files |
+//! | `archive` | the package as a `.zip` archive, with the same bytes for the same files |
 //! | `clean` | removes the files that `generate` made |
 //! | `error` | the errors of all tools |
 //! | `selection` | the tests that a caller names |
@@ -49,17 +49,17 @@ pub struct Setter<'s> {
     progress: &'s dyn Progress,
 }
 
-/// Observes the work. Several threads call it.
+/// Observes the work. Several threads may call its methods.
 pub trait Progress: Sync {
     /// Work that consists of several steps begins.
     fn begin(&self, what: &str, steps: usize);
-    /// A step has ended. The line describes the step and its result. It may be empty.
+    /// A step has ended. The line describes the step and its result, and may be empty.
     fn step(&self, line: &str);
 }
 
 impl<'s> Setter<'s> {
-    /// Tools that run the package's programs with this supervisor, as many at a time as it has
-    /// slots.
+    /// Creates tools that run the package's programs with this supervisor, up to one program per
+    /// slot at the same time.
     pub fn new(
         supervisor: &'s Supervisor,
         toolbox: &'s Toolbox<'s>,
@@ -73,7 +73,8 @@ impl<'s> Setter<'s> {
     }
 }
 
-/// Reads a package in order to change its files. Rejects archives, which are unpacked elsewhere.
+/// Reads a package whose files will be changed. Rejects archives, because they are unpacked to
+/// another directory.
 fn read_directory(package: &Path) -> Result<Problem, SetterError> {
     let problem = millibox_package::read_unfinished(package).map_err(SetterError::Package)?;
     match problem.unpacked {
@@ -82,7 +83,7 @@ fn read_directory(package: &Path) -> Result<Problem, SetterError> {
     }
 }
 
-/// A path relative to the package, for messages.
+/// Returns a path relative to the package, for messages.
 fn below(problem: &Problem, path: &Path) -> String {
     path.strip_prefix(&problem.directory)
         .unwrap_or(path)

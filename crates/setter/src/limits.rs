@@ -24,9 +24,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// The formula of the limits.
+    /// The formula from which the limits were computed.
     pub formula: String,
-    /// The limit of all tests, in seconds. `None`: each test has its own.
+    /// The limit of all tests, in seconds. `None` means that each test has its own limit.
     pub limit: Option<f64>,
     /// The limit of all tests that the package states, in seconds.
     pub stated: Option<f64>,
@@ -42,11 +42,11 @@ pub struct Report {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct TestTime {
-    /// Its name.
+    /// Name of the test.
     pub test: String,
     /// The slowest submission that was measured.
     pub submission: String,
-    /// Its CPU time in seconds.
+    /// The submission's CPU time in seconds.
     pub time: f64,
     /// The maximum memory of all measured submissions, in bytes.
     pub memory: u64,
@@ -58,14 +58,14 @@ pub struct TestTime {
 
 /// Measures the time limits. With `write`, changes the package.
 ///
-/// For a Sim package this measures the model solution, and each test gets its own limit. For an
-/// ICPC package this measures all submissions that must be accepted, and one limit applies to all
-/// tests. Use a machine with one job: tests that run at the same time disturb each other.
+/// For a Sim package, this measures the model solution, and each test has its own limit. For an
+/// ICPC package, this measures all submissions that must be accepted, and one limit applies to all
+/// tests. Use a machine with one job, because tests that run at the same time affect each other.
 /// Submissions whose language cannot be used here are skipped if others remain.
 ///
 /// # Errors
 /// The package cannot be judged, all submissions were skipped, a measured submission is not
-/// accepted on some test, or a file cannot be written. The package is then unchanged.
+/// accepted on some test, or a file cannot be written. In these cases the package is unchanged.
 pub fn limits(
     machine: &Machine,
     suites: Suites,
@@ -140,7 +140,7 @@ pub fn limits(
                 .into());
             }
             Some(_) => {
-                // Only the reason of the test, because the message names the test.
+                // Use only the reason of the test, because the message names the test.
                 let decisive = report
                     .decided_by
                     .as_ref()
@@ -227,8 +227,8 @@ fn computed(problem: &Problem, mut tests: Vec<TestTime>) -> Report {
     }
 }
 
-/// Writes the limits and reads the package again. If it states other limits, restores the files.
-/// Returns the changed files.
+/// Writes the limits and reads the package again. If the package then states other limits, restores
+/// the files. Returns the changed files.
 fn write(package: &Path, problem: &Problem, report: &Report) -> Result<Vec<String>, SetterError> {
     let record = Record::open(&problem.directory)?;
     let mut changes: Vec<(PathBuf, String, String)> = Vec::new();

@@ -19,7 +19,7 @@ use std::path::Path;
 use zip::result::ZipError;
 
 #[test]
-fn messages_of_the_setter_match_the_golden_file() {
+fn setter_messages_match_golden_file() {
     let make = |seed, fault| ProgramFault::Make {
         test: "1b".to_owned(),
         kind: FileKind::Input,
@@ -63,7 +63,8 @@ fn messages_of_the_setter_match_the_golden_file() {
         submission: name.to_owned(),
         reason: "kotlin is not installed".to_owned(),
     };
-    // The golden file does not repeat the language's error, which is text of another layer.
+    // The golden file does not repeat the language's error, because that text belongs to another
+    // layer.
     let unknown = format!("gen.cpp: its language is unknown: {language}");
     assert_eq!(build(BuildFault::Language(language)).to_string(), unknown);
     assert_messages(

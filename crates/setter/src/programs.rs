@@ -1,4 +1,4 @@
-//! Compiles and runs programs of the package, several at a time.
+//! Compiles and runs programs of the package, several at the same time.
 
 use super::error::{BuildFault, MachineError, ProgramFault};
 use super::{Setter, SetterError};
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// Limits of a setter's own program. It judges no submission, so the limits only ensure that it
-/// ends.
+/// Limits of a setter's own program. The program judges no submission, so these limits only ensure
+/// that it ends.
 pub(super) const SETTER_LIMITS: Limits = Limits {
     cpu_time: Duration::from_secs(60),
     real_time: Duration::from_secs(180),
@@ -79,15 +79,16 @@ impl Setter<'_> {
         Ok(executable)
     }
 
-    /// Runs a program to its end.
+    /// Runs a program until it ends.
     pub(super) fn run(&self, run: &ToolRun<'_>) -> Result<ToolResult, JudgeFailure> {
         tool::run(self.supervisor, run)
     }
 
-    /// Does the work for every item, several at a time, and returns the results in the items'
-    /// order.
+    /// Does the work for every item, several items at a time, and returns the results in the order
+    /// of the items.
     ///
-    /// Each item is a step of the progress. `work` returns the step's line with its result.
+    /// Each item is one step of the progress. `work` returns the step's line together with its
+    /// result.
     pub(super) fn parallel<I: Sync, T: Send>(
         &self,
         what: &str,
@@ -126,7 +127,7 @@ impl Setter<'_> {
 }
 
 /// Separates results from errors. A failure of the machine takes precedence over faults of
-/// programs: it may be their cause.
+/// programs, because it may be their cause.
 pub(super) fn all<T>(
     results: impl IntoIterator<Item = Result<T, SetterError>>,
 ) -> Result<Vec<T>, SetterError> {

@@ -1,8 +1,8 @@
 //! The record of made files and their sources: `.millibox/made.json` in the package.
 //!
-//! A file is current if its sources are those of the record. A file may be replaced or removed if
-//! its content is that of the record. Without a record, all files are made again, but no other file
-//! is replaced, and none is removed.
+//! A file is current if it was made from the sources in the record. A file may be replaced or
+//! removed if its content is the same as in the record. Without a record, all files are made again,
+//! but files that already exist are neither replaced nor removed.
 
 use super::error::{FileAction, FileFault, MachineError, Remedy, file};
 use super::{RequestError, SetterError};
@@ -25,10 +25,10 @@ const RECORD_DIRECTORY: &str = ".millibox";
 const RECORD_FILE: &str = "made.json";
 /// Version of the procedure that makes files. A record of another version is ignored.
 const RECORD_VERSION: u32 = 1;
-/// Maximum length of a record. The record of a package with a hundred thousand files takes 20 MiB.
+/// Maximum length of a record. The record of a package with a hundred thousand files has 20 MiB.
 const MAX_RECORD_BYTES: u64 = 64 << 20;
 
-/// The record and the lock that permits changing the package's files.
+/// The record, and the lock that permits changing the package's files.
 pub(super) struct Record {
     pub directory: PathBuf,
     /// Whether this process created the directory.
@@ -41,7 +41,7 @@ pub(super) struct Record {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Content {
     version: u32,
-    /// The files by path below the package.
+    /// The files by their path below the package.
     pub files: BTreeMap<String, RecordedFile>,
     /// The directories that were created for them, outer ones first.
     pub directories: BTreeSet<String>,
@@ -53,7 +53,7 @@ pub(super) struct RecordedFile {
     /// Digest of all sources of the file.
     #[serde(rename = "of")]
     pub sources: String,
-    /// Digest of its content.
+    /// Digest of the file's content.
     pub content: String,
     /// Whether a person wrote this answer, in generators.yaml or in the file that it copies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -69,7 +69,7 @@ impl Record {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(file(FileAction::CreateDirectory, &directory, error)),
         };
-        // A link would lead to files outside the package.
+        // A link could lead to files outside the package.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock = open(&directory, flags, Mode::empty()).map_err(|errno| match errno {
             Errno::NOTDIR | Errno::LOOP => {
@@ -126,7 +126,7 @@ impl Record {
         &self.content
     }
 
-    /// Whether the file was made of exactly these sources and is unchanged.
+    /// Whether the file was made from exactly these sources and has not changed.
     pub fn is_current(&self, path: &str, sources: &str, content: Option<&str>) -> bool {
         self.content
             .files
@@ -134,8 +134,8 @@ impl Record {
             .is_some_and(|made| made.sources == sources && Some(&*made.content) == content)
     }
 
-    /// Writes the new record to `to` and returns its place. The caller replaces it together with
-    /// the files it describes.
+    /// Writes the new record to `to` and returns its final path. The caller replaces the old record
+    /// together with the files that the new one describes.
     pub fn write(&mut self, content: Content, to: &Path) -> Result<PathBuf, SetterError> {
         let content = Content {
             version: RECORD_VERSION,
@@ -151,7 +151,7 @@ impl Record {
 }
 
 impl Record {
-    /// Removes the record and its directory, because no made file is left.
+    /// Removes the record and its directory, because no generated file is left.
     pub fn remove(self) {
         let _ = std::fs::remove_file(self.directory.join(RECORD_FILE));
         let _ = std::fs::remove_dir(&self.directory);
@@ -167,14 +167,14 @@ impl Drop for Record {
     }
 }
 
-/// Whether a path stays below the directory it starts from, apart from links. A package is
+/// Whether a path stays below its starting directory, not considering links. A package is
 /// untrusted, and so is its record.
 fn is_below(path: &str) -> bool {
     !path.contains('\0') && path.split('/').all(|name| !matches!(name, "" | "." | ".."))
 }
 
-/// Opens a regular file of a directory. Returns `None` for any other file, because opening it might
-/// block indefinitely.
+/// Opens a regular file in a directory. Returns `None` for any other kind of file, because opening
+/// it could block indefinitely.
 pub(super) fn regular(directory: impl AsFd, name: &str) -> rustix::io::Result<Option<File>> {
     let found = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
@@ -185,7 +185,8 @@ pub(super) fn regular(directory: impl AsFd, name: &str) -> rustix::io::Result<Op
     openat(&directory, name, flags, Mode::empty()).map(|file| Some(file.into()))
 }
 
-/// A digest of parts. Each part is hashed with its length, so that parts cannot run together.
+/// A digest of several parts. Each part is hashed with its length, so that the boundaries between
+/// parts count.
 pub(super) struct Digest(Sha256);
 
 impl Digest {
@@ -215,7 +216,8 @@ impl Digest {
                 .filter_map(|source| source.parent())
                 .collect();
             for directory in directories {
-                // The compiler gets the same headers. They are regular files, so reading them ends.
+                // The compiler receives the same headers. They are regular files, so reading them
+                // ends.
                 files.extend(
                     headers_in(directory, suite, Some(root))
                         .into_iter()
@@ -250,7 +252,7 @@ impl Digest {
     }
 }
 
-/// Digest of a file's content. `None`: the file does not exist.
+/// Returns the digest of a file's content, or `None` if the file does not exist.
 pub(super) fn content(path: &Path) -> Result<Option<String>, SetterError> {
     let failed = |error: std::io::Error| file(FileAction::Read, path, error);
     match File::open(path) {
@@ -260,7 +262,7 @@ pub(super) fn content(path: &Path) -> Result<Option<String>, SetterError> {
     }
 }
 
-/// Digest of a file's content from its position on.
+/// Returns the digest of a file's content from its current position on.
 pub(super) fn of_file(mut file: File) -> std::io::Result<String> {
     let mut digest = Sha256::new();
     let mut chunk = vec![0; 128 << 10];
@@ -287,7 +289,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn digest_covers_the_headers_that_compilers_get() {
+    fn digest_covers_headers_that_compilers_receive() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         std::fs::write(at("a.cpp"), "").unwrap();

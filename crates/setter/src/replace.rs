@@ -1,20 +1,20 @@
-//! Replaces several files, all or none.
+//! Replaces either all of several files, or none.
 //!
 //! New files are written to their own directory on the same file system. They are renamed when all
-//! of them exist. If a rename fails, the earlier ones are undone. A process that is killed in
-//! between leaves each file old or new, never half-written.
+//! of them exist. If a rename fails, the earlier renames are undone. If the process is killed in
+//! between, each file is old or new, but never half-written.
 
 use super::SetterError;
 use super::error::{FileAction, file};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// New files that are not in their final places yet. Dropping the replacement removes them.
+/// New files that are not in their final places yet. Dropping the replacement removes these files.
 pub(super) struct Replacement {
     directory: PathBuf,
-    /// Each new file and its place.
+    /// Each new file and its final path.
     files: Vec<(PathBuf, PathBuf)>,
-    /// Number of names given out.
+    /// Number of names that were assigned.
     names: usize,
 }
 
@@ -60,7 +60,7 @@ impl Replacement {
         missing
     }
 
-    /// Puts all files in their places, or none.
+    /// Puts all files in their places, or none of them.
     pub fn commit(mut self) -> Result<(), SetterError> {
         let mut undo = Undo { steps: Vec::new() };
         for (new, place) in std::mem::take(&mut self.files) {
@@ -95,7 +95,7 @@ impl Drop for Replacement {
     }
 }
 
-/// The directories above the path that do not exist, outer ones first.
+/// Returns the directories above the path that do not exist, outer ones first.
 fn missing(path: &Path) -> Vec<PathBuf> {
     let above = path
         .ancestors()
@@ -111,7 +111,7 @@ enum Step {
     Moved { from: PathBuf, to: PathBuf },
 }
 
-/// Undoes its steps when dropped, the last first. A successful commit clears the steps.
+/// Undoes its steps in reverse order when dropped. A successful commit clears the steps.
 struct Undo {
     steps: Vec<Step>,
 }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commit_that_fails_restores_all_files() {
+    fn failed_commit_restores_all_files() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::write(at("old"), "old").unwrap();

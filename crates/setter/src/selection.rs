@@ -2,8 +2,8 @@
 
 use super::RequestError;
 
-/// The tests that a caller names: by name, by the last part of a name, by a directory for all tests
-/// below it, or by a pattern as in `millibox judge --tests`.
+/// The tests that a caller names. They are selected by name, by the last part of a name, by a
+/// directory (all tests below it), or by a pattern as in `millibox judge --tests`.
 pub(super) struct TestSelection<'a>(Vec<(&'a str, glob::Pattern)>);
 
 impl<'a> TestSelection<'a> {
@@ -24,7 +24,7 @@ impl<'a> TestSelection<'a> {
         self.0.is_empty() || self.0.iter().any(|entry| matches(entry, test))
     }
 
-    /// The first name that selects none of these tests.
+    /// Returns the first name that selects none of these tests.
     pub fn first_unmatched(&self, tests: &[&str]) -> Option<&'a str> {
         let unmatched =
             |entry: &&(&str, glob::Pattern)| !tests.iter().any(|test| matches(entry, test));

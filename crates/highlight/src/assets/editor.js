@@ -39,7 +39,7 @@ function startEditor() {
   layer.setAttribute('aria-hidden', 'true');
   codeArea.before(layer);
   byId('editor').classList.add('is-live');
-  // After Escape, Tab moves the focus as everywhere else.
+  // After Escape, Tab moves the focus, as it does outside the editor.
   let tabLeaves = false;
 
   const scroll = () => {

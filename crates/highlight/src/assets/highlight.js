@@ -1,19 +1,19 @@
 // Highlighting: a tokenizer for comments, strings, numbers and keywords. Each language has one
-// regular expression, whose parts match in linear time. The crate does the same on the server.
+// regular expression, whose parts match in linear time. The Rust crate does the same on the server.
 
 const byId = (id) => document.getElementById(id);
 
 const escapeRegex = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const compiledLanguages = new Map();
 
-// The keywords of a language, with those of the language that it extends.
+// Returns the keywords of a language, including those of the language that it extends.
 function keywordsOf({ keywords, with: base }) {
   const words = keywords.flatMap((line) => line.split(' '));
   return base ? words.concat(keywordsOf(LANGUAGES.languages[base])) : words;
 }
 
-// The regular expression and keywords of a language. Its groups are comments, strings, numbers and
-// words.
+// Returns the regular expression and the keywords of a language. The groups of the expression are
+// comments, strings, numbers and words.
 function grammar(name) {
   const base = name.replace(/[\d._-]+$/, '');
   const { languages, same } = LANGUAGES;
@@ -55,7 +55,7 @@ function isKeyword(word, { keywords, insensitive }) {
   return word.startsWith('#') || keywords.has(insensitive ? word.toLowerCase() : word);
 }
 
-// The code as a fragment of text and spans.
+// Returns the code as a fragment of text and spans.
 function highlighted(code, languageName) {
   const fragment = document.createDocumentFragment();
   const language = grammar(languageName);

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// A file stays, because a person wrote or changed it.
+/// The file is kept, because a person wrote or changed it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("kept, because a person wrote or changed it; remove it to generate it again ({by})")]
 #[non_exhaustive]
@@ -24,8 +24,8 @@ pub struct KeptFile {
 }
 
 impl Setter<'_> {
-    /// Makes the files and returns those that may be put in place. Warns of files that stay because
-    /// a person wrote them.
+    /// Makes the files and returns those that may be put in place. Warns of files that are kept
+    /// because a person wrote them.
     pub(super) fn make<'p>(
         &self,
         what: &str,
@@ -167,7 +167,7 @@ impl Setter<'_> {
     }
 }
 
-/// Why a file was not made: a fault of its program, or an error that is not about the file.
+/// Why a file was not made: a fault of its program, or an error that does not concern the file.
 enum MakeError {
     Fault(MakeFault),
     Other(SetterError),
@@ -208,7 +208,7 @@ impl From<SetterError> for MakeError {
     }
 }
 
-/// The position of the first difference of two files.
+/// Returns the position of the first difference between two files.
 fn difference(one: &File, other: &File) -> std::io::Result<Option<u64>> {
     let mut buffers = [vec![0; 64 << 10], vec![0; 64 << 10]];
     let mut at = 0;

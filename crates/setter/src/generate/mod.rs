@@ -1,9 +1,9 @@
 //! Makes inputs with generators, and answers with the model solution.
 //!
-//! New files wait beside the package's files until all of them exist and are sound. Then all of
-//! them are put in place, or none. A file that was made from the same sources before is not made
-//! again. A file that exists and differs from the record was written by a person, and is never
-//! replaced.
+//! New files are kept beside the package's files until all of them exist and are valid. Then either
+//! all of them are put in place, or none. A file is not made again if it was made from the same
+//! sources before. An existing file that differs from the record was written by a person, and is
+//! never replaced.
 //!
 //! | module | content |
 //! | --- | --- |
@@ -33,13 +33,15 @@ impl Setter<'_> {
     /// Makes inputs and answers.
     ///
     /// Inputs are made for tests that a Sipfile's `gen` or generators/generators.yaml names.
-    /// Answers are made for these tests. They are also made for other tests without an answer, or
-    /// with an unchanged answer that the model solution made here. Files that a person wrote or
-    /// changed stay. If generation would give different bytes, it reports a warning.
+    /// Answers are made for these tests. They are also made for other tests that have no answer, or
+    /// that have an unchanged answer from an earlier run of the model solution. Files that a person
+    /// wrote or changed are kept. If generation would produce different bytes, it reports a
+    /// warning.
     ///
     /// # Errors
-    /// The package cannot be read, a program fails or gives different bytes in a second run (if
-    /// that is checked), or a file cannot be written. The package's files are then unchanged.
+    /// The package cannot be read, a program fails or produces different bytes in a second run (if
+    /// that is checked), or a file cannot be written. In these cases the package's files are
+    /// unchanged.
     pub fn generate(&self, package: &Path, options: &Options) -> Result<Report, SetterError> {
         let problem = read_directory(package)?;
         let tests = chosen(&problem, &options.tests)?;
@@ -60,7 +62,7 @@ impl Setter<'_> {
 
         let inputs = self.inputs(&mut workspace)?;
         let inputs = self.make("inputs", &mut workspace, inputs)?;
-        // The answer to an input that stays is made from that input.
+        // If an existing input is kept, its answer is made from that input.
         let new_inputs: BTreeMap<&str, (&Path, &str)> = inputs
             .iter()
             .map(|ready| (&*ready.task.test.name, (&*ready.task.new, &*ready.digest)))
@@ -118,7 +120,7 @@ impl Setter<'_> {
     }
 }
 
-/// The selected tests in the package's order.
+/// Returns the selected tests in the package's order.
 fn chosen<'p>(problem: &'p Problem, names: &[String]) -> Result<Vec<&'p Test>, SetterError> {
     let selection = TestSelection::new(names)?;
     let known: Vec<&str> = problem.tests().map(|test| &*test.name).collect();

@@ -1,4 +1,4 @@
-//! Finds the inputs and answers to make, and their sources.
+//! Determines which inputs and answers to make, and from which sources.
 
 use super::workspace::{Source, Task, Workspace};
 use crate::error::{FileFault, MachineError, ProgramFault};
@@ -14,13 +14,13 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The package's directory in the world of a shell generator.
+/// Path of the package's directory in the world of a shell generator.
 const PACKAGE: &str = "/package";
-/// The search path of a shell generator.
+/// Search path of a shell generator.
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 impl Setter<'_> {
-    /// The inputs to make.
+    /// Returns the inputs to make.
     pub(super) fn inputs<'p>(
         &self,
         workspace: &mut Workspace<'p>,
@@ -45,7 +45,7 @@ impl Setter<'_> {
                 continue;
             };
             let sources = self.digest(problem, generation)?;
-            // The files that a shell generator reads are unknown.
+            // It is not known which files a shell generator reads.
             let known = !matches!(generation.generator, Generator::Shell(_));
             let there = content(&test.input)?;
             if known
@@ -129,8 +129,8 @@ impl Setter<'_> {
         }
     }
 
-    /// The answers to make. `new_inputs` contains the paths and digests of inputs that were just
-    /// made.
+    /// Returns the answers to make. `new_inputs` contains the paths and digests of inputs that were
+    /// just made.
     pub(super) fn answers<'p>(
         &self,
         workspace: &mut Workspace<'p>,
@@ -156,7 +156,8 @@ impl Setter<'_> {
                 .iter()
                 .find(|generation| generation.test == test.name);
             let written = generation.and_then(|generation| generation.answer.as_ref());
-            // A test that generators.yaml no longer names keeps the answer from there.
+            // A test that generators.yaml no longer names keeps the answer that came from that
+            // file.
             let made = record
                 .content()
                 .files
@@ -182,7 +183,8 @@ impl Setter<'_> {
                     if there.is_some() && !ours {
                         continue;
                     }
-                    // The format requires a file. The input holds what the interactor needs.
+                    // The format requires an answer file. The input contains everything that the
+                    // interactor needs.
                     (sources, Source::Text(""), "no answer".to_owned())
                 }
                 _ => {
@@ -244,7 +246,7 @@ impl Setter<'_> {
         }
     }
 
-    /// The model solution: its name, the digest of its sources, and the program.
+    /// Returns the model solution: its name, the digest of its sources, and the program.
     fn model(&self, problem: &Problem) -> Result<(String, String, Executable), SetterError> {
         let Some(model) = problem.model_solution() else {
             return Err(ProgramFault::NoModelSolution.into());
@@ -261,7 +263,7 @@ impl Setter<'_> {
         Ok((model.name.clone(), digest.done(), executable))
     }
 
-    /// Digest of all sources of an input.
+    /// Returns the digest of all sources of an input.
     fn digest(&self, problem: &Problem, generation: &Generation) -> Result<String, SetterError> {
         let digest = Digest::new("input")
             .with(&generation.test)
@@ -280,8 +282,8 @@ impl Setter<'_> {
         Ok(digest.with(format!("{:?}", problem.format)).done())
     }
 
-    /// The program `sh -c` in the package's directory, without the command line to execute, and the
-    /// staged package.
+    /// Returns the program `sh -c` in the package's directory, without the command line to execute,
+    /// and the staged package.
     fn shell(&self, problem: &Problem) -> Result<(Executable, Arc<StagedDirectory>), SetterError> {
         let failed = |fault: FileFault| SetterError::from(MachineError::Shell(fault));
         let staged = StagedDirectory::new(&problem.directory, self.supervisor.info().ids())
@@ -319,7 +321,7 @@ impl Setter<'_> {
             .map(|(include, suite)| {
                 let own = [&suite.name, &suite.language].map(|name| include.join(name));
                 let own = own.into_iter().find(|directory| directory.is_dir());
-                // The language's own files come later and replace those for all languages.
+                // The language's own files come later and override those for all languages.
                 Some(include.join("default"))
                     .filter(|directory| directory.is_dir())
                     .into_iter()
@@ -335,7 +337,7 @@ impl Setter<'_> {
     }
 }
 
-/// A generation in the notation of the package.
+/// Formats a generation in the notation of the package.
 fn shown(problem: &Problem, generation: &Generation) -> String {
     let name = match &generation.generator {
         Generator::Program(program) => below(problem, &program.path),

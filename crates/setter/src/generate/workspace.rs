@@ -16,9 +16,9 @@ use std::sync::Arc;
 pub struct Options {
     /// Names of tests or directories of tests, or patterns. An empty list selects all tests.
     pub tests: Vec<String>,
-    /// Also make files that exist and were made from the same sources.
+    /// Whether to make files again that exist and were made from the same sources.
     pub all: bool,
-    /// Make every file twice, even if it exists. Both runs must give the same bytes.
+    /// Whether to make every file twice, even if it exists. Both runs must produce the same bytes.
     pub check: bool,
 }
 
@@ -33,11 +33,11 @@ impl Options {
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// Files, in the order of their tests: inputs, then answers.
+    /// The files in the order of their tests: inputs first, then answers.
     pub made: Vec<MadeFile>,
-    /// Number of files that existed already and were made from the same sources.
+    /// Number of files that already existed and had been made from the same sources.
     pub current: usize,
-    /// Warnings of the package, and files that stay because a person wrote them.
+    /// Warnings about the package, and about files that were kept because a person wrote them.
     #[serde(skip)]
     pub warnings: Vec<Fault>,
 }
@@ -48,13 +48,13 @@ pub struct Report {
 pub struct MadeFile {
     /// Path below the package.
     pub path: String,
-    /// Name of its test.
+    /// Name of the file's test.
     pub test: String,
     /// The generator with its arguments, or the model solution.
     pub by: String,
     /// The generator's seed.
     pub seed: Option<u64>,
-    /// Its length.
+    /// The file's length.
     pub bytes: u64,
     /// Whether the file is new or has new content.
     pub changed: bool,
@@ -66,12 +66,12 @@ pub(super) struct Task<'p> {
     /// The file's path in the package, and the path where it is made.
     pub place: PathBuf,
     pub new: PathBuf,
-    /// Digest of its sources.
+    /// Digest of the file's sources.
     pub sources: String,
     pub source: Source<'p>,
     pub by: String,
     pub seed: Option<u64>,
-    /// Whether a person wrote this answer elsewhere.
+    /// Whether a person wrote this answer in another file.
     pub written: bool,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Workspace<'p> {
     /// The selected tests.
     pub tests: Vec<&'p Test>,
     pub options: &'p Options,
-    /// Declared before the record, so that it is dropped first. It lies in the record's directory,
+    /// Declared before the record, so that it is dropped first. It is in the record's directory,
     /// which the record removes if nothing was made.
     pub replacement: Replacement,
     pub record: Record,
@@ -104,7 +104,7 @@ pub(super) enum Source<'p> {
         executable: Executable,
         arguments: Vec<OsString>,
         environment: Vec<(&'static str, String)>,
-        /// Keeps the staged files that its world shows.
+        /// Keeps the staged files that the world contains.
         _shown: Option<Arc<StagedDirectory>>,
     },
     Answer {

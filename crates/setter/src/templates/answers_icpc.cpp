@@ -1,4 +1,4 @@
-// Exit status 42: right, 43: wrong. The third argument is a directory for messages.
+// Exit status 42 means right, 43 means wrong. The third argument is a directory for messages.
 [[noreturn]] static void accept(const std::string &) { std::exit(42); }
 
 [[noreturn]] static void refuse(char **argv, const std::string &why) {

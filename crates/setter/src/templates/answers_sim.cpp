@@ -1,4 +1,4 @@
-// Sim reads standard error: `OK` or `WRONG`, a percentage or an empty line, a comment.
+// Sim reads standard error: `OK` or `WRONG`, then a percentage or an empty line, then a comment.
 [[noreturn]] static void accept(const std::string &comment) {
     std::cerr << "OK\n\n" << comment << '\n';
     std::exit(0);

@@ -1,8 +1,8 @@
 // Makes an input: gen N LIMIT [SEED] prints N numbers, each from -LIMIT to LIMIT. If LIMIT begins
-// with +, each number is LIMIT itself. The default of SEED is the variable SIP_TEST_SEED.
+// with +, each number is equal to LIMIT. SEED defaults to the variable SIP_TEST_SEED.
 //
-// The same arguments make the same input with every compiler. The distributions of <random> differ
-// between compilers, so this program does not use them.
+// The same arguments produce the same input with every compiler. The distributions of <random>
+// differ between compilers, so this program does not use them.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>

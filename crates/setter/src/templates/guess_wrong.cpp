@@ -1,4 +1,4 @@
-// Wrong: tries one number after another, which takes too many questions. A test must reject it.
+// Wrong: tries one number after another and asks too many questions. A test must reject it.
 #include <iostream>
 #include <string>
 

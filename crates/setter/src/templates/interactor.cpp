@@ -1,5 +1,5 @@
-// Talks to the submission: standard input is the submission's output, and standard output is its
-// input.
+// Communicates with the submission: standard input is the submission's output, and standard output
+// is the submission's input.
 #include <cstdlib>
 #include <fstream>
 #include <iostream>

@@ -1,4 +1,4 @@
-// The model solution. It makes the answers, and time limits are derived from its times.
+// The model solution. It produces the answers, and time limits are derived from its times.
 #include <iostream>
 
 int main() {

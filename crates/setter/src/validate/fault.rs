@@ -10,7 +10,7 @@ use std::fmt;
 /// Exit status of an input validator that accepts, in the ICPC formats.
 pub(super) const ACCEPTED_STATUS: i32 = 42;
 
-/// A fault that validation finds. Its place is a file of the package.
+/// A fault that validation finds. It is reported for a file of the package.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidationFault {
@@ -56,13 +56,13 @@ pub enum ValidationFault {
         /// The checker's comment.
         comment: String,
     },
-    /// The problem's kind has no output to check.
+    /// The problem's kind has no single output to check.
     #[error("its output is not checked, because the problem is interactive or has several passes")]
     OutputUnchecked,
     /// An invalid input is accepted.
     #[error("every input validator accepts it, but it must be rejected")]
     InvalidInputAccepted,
-    /// A validator rejects an invalid input by a crash.
+    /// A validator crashes on an invalid input instead of rejecting it.
     #[error("{program} must exit to reject it, but does not: {}", OneLine(.refusal))]
     ValidatorCrashes {
         /// The path of the validator.
@@ -88,22 +88,22 @@ pub enum ValidationFault {
     /// An invalid output is accepted.
     #[error("the checker accepts it, but it must be rejected")]
     InvalidOutputAccepted,
-    /// A string begins with a byte-order mark.
+    /// A file begins with a byte-order mark.
     #[error("begins with a byte-order mark; remove it")]
     ByteOrderMark,
-    /// A string has a carriage return.
+    /// A file contains a carriage return.
     #[error("has a carriage return; lines must end with a line feed alone")]
     CarriageReturn,
-    /// A string has a zero byte.
+    /// A file contains a zero byte.
     #[error("has a zero byte; is this a text file?")]
     ZeroByte,
-    /// A string is not UTF-8.
+    /// A file is not UTF-8.
     #[error("is not UTF-8")]
     NotUtf8,
     /// A file is empty.
     #[error("is empty")]
     Empty,
-    /// The last line of a string has no line feed.
+    /// The last line of a file has no line feed.
     #[error("its last line has no line feed; add one")]
     NoLineFeed,
 }
@@ -124,13 +124,13 @@ impl fmt::Display for GenerateHint<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It exited with a status that rejects the input.
+    /// The validator exited with a status that rejects the input.
     #[error("{0}")]
     Rejected(ToolFailure),
-    /// It exited with 0, which neither accepts nor rejects an input.
+    /// The validator exited with 0, which neither accepts nor rejects an input.
     #[error("exited with 0, not with {ACCEPTED_STATUS} (accepted)")]
     ExitedWithZero,
-    /// It did not exit: a signal or a limit ended it.
+    /// The validator did not exit: a signal or a limit ended it.
     #[error("{0}")]
     Failed(ToolFailure),
 }
@@ -161,7 +161,7 @@ pub enum CheckerFailure {
     Judge(Cause<JudgeFailure>),
 }
 
-/// Shows in one line the lines that a program or compiler wrote.
+/// Shows on one line the lines that a program or compiler wrote.
 struct OneLine<'a, T>(&'a T);
 
 impl<T: fmt::Display> fmt::Display for OneLine<'_, T> {

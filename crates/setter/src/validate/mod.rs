@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | `report` | the faults, and the numbers of examined files |
+//! | `report` | the faults, and the numbers of files that were examined |
 //! | `fault` | the faults that validation finds |
 //! | `scan` | probable mistakes in text files |
 //! | `tools` | validators and the checker |
@@ -30,13 +30,13 @@ impl Setter<'_> {
     /// Validates a package, which is a directory or an archive.
     ///
     /// # Errors
-    /// There is no package, or it cannot be read at all, or the sandbox or the machine failed.
+    /// The package does not exist or cannot be read at all, or the sandbox or the machine failed.
     /// Faults of the package are in the report.
     pub fn validate(&self, package: &Path) -> Result<Report, SetterError> {
         let mut report = Report::default();
         let problem = match millibox_package::read_whole(package) {
             Ok(problem) => problem,
-            // If all faults concern the whole package, none of its files was read.
+            // If all faults concern the package as a whole, none of its files was read.
             Err(faults) if faults.iter().all(|fault| fault.path == package) => {
                 return Err(SetterError::Package(faults));
             }
@@ -61,7 +61,7 @@ impl Setter<'_> {
         let by_group = problem.scoring != Scoring::PassFail;
         for (test, scans) in tests.iter().zip(scans) {
             let (input, answer) = scans?;
-            // Groups with points may share tests.
+            // If the problem has points, several groups may contain the same test.
             let group = if by_group {
                 group_of(&problem, test)
             } else {
@@ -131,7 +131,7 @@ impl Setter<'_> {
     }
 }
 
-/// Name of a test's group.
+/// Returns the name of a test's group.
 fn group_of(problem: &Problem, test: &Test) -> String {
     let has = |tests: &[Test]| tests.iter().any(|other| other.name == test.name);
     problem

@@ -10,7 +10,7 @@ use millibox_package::{Problem, Severity};
 use std::path::Path;
 
 impl Setter<'_> {
-    /// Runs all probes. Invalid files must be rejected, and valid ones accepted.
+    /// Runs all probes. Invalid files must be rejected, and valid files must be accepted.
     pub(super) fn try_probes(
         &self,
         problem: &Problem,
@@ -71,7 +71,7 @@ impl Setter<'_> {
                 let fault = ValidationFault::InvalidInputAccepted;
                 faults.push((Severity::Error, test.input.clone(), fault));
             }
-            // A validator that crashes, by assert(3) for example, or hangs may never reach the
+            // A validator that crashes (for example by assert(3)) or hangs may never reach the
             // fault that the input contains.
             for (program, refusal) in refusals {
                 if !matches!(refusal, Refusal::Failed(_)) {

@@ -5,17 +5,17 @@ use crate::SetterError;
 use millibox_package::{Fault, Severity, ToolFault};
 use std::path::{Path, PathBuf};
 
-/// The faults, and the numbers of examined files.
+/// The faults, and the numbers of files that were examined.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// Faults. Those of reading the package come first.
+    /// The faults. Those found while reading the package come first.
     pub faults: Vec<Fault>,
     /// Number of tests that were examined.
     pub tests: usize,
     /// Number of runs of input validators.
     pub validations: usize,
-    /// Number of answers, and of outputs that test the checker, that the checker examined.
+    /// Number of answers that the checker examined, including outputs that test the checker.
     pub answers: usize,
 }
 
@@ -46,5 +46,5 @@ impl Report {
     }
 }
 
-/// Faults with their files.
+/// Faults, each with its severity and file.
 pub(super) type FoundFaults = Vec<(Severity, PathBuf, ValidationFault)>;

@@ -12,17 +12,17 @@ use std::path::Path;
 #[non_exhaustive]
 pub struct FileScan {
     pub digest: [u8; 32],
-    /// Probable mistakes with their lines.
+    /// Probable mistakes with their line numbers.
     pub mistakes: Vec<(Option<u32>, ValidationFault)>,
 }
 
-/// Reads a file once and computes its digest. In a `text` it also finds probable mistakes.
+/// Reads a file once and computes its digest. If the file is `text`, also finds probable mistakes.
 pub fn scan(path: &Path, text: bool) -> Result<FileScan, SetterError> {
     let failed = |error: std::io::Error| file(FileAction::Read, path, error);
     let mut source = File::open(path).map_err(failed)?;
     let mut digest = Sha256::new();
     let mut chunk = vec![0; 128 << 10];
-    // The incomplete character at the end of the last chunk.
+    // The bytes of an incomplete character at the end of the last chunk.
     let mut begun: Vec<u8> = Vec::new();
     let (mut line, mut last) = (1u32, None);
     let (mut carriage, mut zero, mut foreign) = (None, None, None);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn scan_of_texts_finds_probable_mistakes() {
+    fn scan_text_finds_probable_mistakes() {
         assert!(mistakes("1 2\n\u{e9}\n".as_bytes()).is_empty());
         let one = |bytes: &[u8], line: Option<u32>, fault: ValidationFault| {
             assert_eq!(mistakes(bytes), [(line, fault)]);
@@ -120,7 +120,7 @@ mod tests {
         one(b"a\nb\0\n", Some(2), ValidationFault::ZeroByte);
         one(b"a\nb\n\xff\n", Some(3), ValidationFault::NotUtf8);
         one(b"\xef\xbb\xbfa\n", Some(1), ValidationFault::ByteOrderMark);
-        // A character cut off at the end of the file, and one across two chunks.
+        // The first character is cut off at the end of the file; the second spans two chunks.
         assert!(mistakes(b"a\xc3").contains(&(Some(1), ValidationFault::NotUtf8)));
         let mut long = vec![b'a'; (128 << 10) - 1];
         long.extend("\u{e9}\n".as_bytes());

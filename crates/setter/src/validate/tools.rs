@@ -18,7 +18,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The programs that each test is tried with: validators for its input, the checker for its answer.
+/// The programs that examine each test: validators for its input, and the checker for its answer.
 pub struct Tools<'a> {
     pub validators: Vec<(&'a Program, Executable)>,
     pub checker: Option<CheckerInstance>,
@@ -26,7 +26,7 @@ pub struct Tools<'a> {
 }
 
 impl Setter<'_> {
-    /// Compiles validators and checker. Reports those that cannot be compiled as faults.
+    /// Compiles the validators and the checker. Reports those that cannot be compiled as faults.
     pub(super) fn tools<'a>(
         &self,
         problem: &'a Problem,
@@ -58,7 +58,7 @@ impl Setter<'_> {
                 validators.push((program, executable));
             }
         }
-        // A grader needs a submission's results, so this only checks that it can be compiled.
+        // A grader needs the results of a submission, so this only checks that it can be compiled.
         if let Some(grader) = &problem.grader {
             compile(grader)?;
         }
@@ -131,8 +131,8 @@ impl Setter<'_> {
         Ok(())
     }
 
-    /// The validators that reject a test's input, with their reasons. Unless `all` is set, the
-    /// first one is enough.
+    /// Returns the validators that reject a test's input, with their reasons. Unless `all` is set,
+    /// stops at the first one.
     pub(super) fn refusals<'t>(
         &self,
         problem: &Problem,
@@ -154,7 +154,7 @@ impl Setter<'_> {
             };
             let with_files = files.as_ref().map(beside).transpose()?;
             let executable = with_files.as_ref().unwrap_or(executable);
-            // In the format, the submission's arguments follow the validator's own.
+            // In the ICPC format, the submission's arguments follow the validator's own.
             let flags = test.input_flags.of(program).iter().chain(&test.arguments);
             let done = self.validator(executable, flags, &test.input, tools)?;
             refusals.extend(refusal_of(done).map(|refusal| (*program, refusal)));
@@ -205,7 +205,7 @@ impl Setter<'_> {
             }
             Checked::Rejected { comment } => {
                 let fault = ValidationFault::AnswerRejected { comment };
-                // In the ICPC formats, answers may differ in form from outputs.
+                // In the ICPC formats, the form of answers may differ from that of outputs.
                 let own = matches!(problem.checker, Checker::Custom { .. })
                     && problem.format != Format::Sim;
                 let severity = if own {
@@ -250,14 +250,14 @@ impl Setter<'_> {
     }
 }
 
-/// The checker's result for a file.
+/// The checker's result on a file.
 pub(super) enum Checked {
     Accepted,
     Rejected { comment: String },
     Failed(CheckerFailure),
 }
 
-/// Reads a validator's result. `None`: it accepted the input.
+/// Reads a validator's result. Returns `None` if the validator accepted the input.
 fn refusal_of(result: ToolResult) -> Option<Refusal> {
     match (result.exit_code, result.failure) {
         (Some(ACCEPTED_STATUS), _) => None,
