@@ -1,4 +1,4 @@
-//! Cancelling one judging by its token.
+//! Cancelling a judging call with its token.
 
 use crate::package::{Package, has_cgroups};
 use millibox::{BackendChoice, Supervisor};
@@ -15,8 +15,8 @@ use std::time::Duration;
 const DOUBLE: &str = "read n\necho $((n * 2))\n";
 const LONG: Duration = Duration::from_secs(60);
 
-/// Judges `accepted/slow.sh` and cancels it once a process has the argument `sleeps`. Then judges
-/// `accepted/double.sh` with the same judge. Returns both reports.
+/// Judges `accepted/slow.sh`, and cancels this once a process has the argument `sleeps`. Then
+/// judges `accepted/double.sh` with the same judge. Returns both reports.
 fn cancel(package: &Package, sleeps: &str) -> [SubmissionReport; 2] {
     let choice = if has_cgroups() {
         BackendChoice::Auto
@@ -78,7 +78,7 @@ fn cancel_while_submission_runs_kills_it_and_keeps_machine() {
     );
     let reports = cancel(&package, &sleep);
     assert_only_first_is_cancelled(&reports);
-    // The first test had ended before.
+    // The first test had already ended.
     assert_eq!(reports[0].tests[0].verdict, Some(Verdict::Accepted));
     assert_eq!(reports[0].tests[1].verdict, None);
 }

@@ -17,7 +17,8 @@ pub struct Package {
 
 impl Package {
     pub fn empty() -> Package {
-        // No other user may write to this directory; otherwise the command keeps no cache there.
+        // No other user may write to this directory. Otherwise the command would keep no cache
+        // there.
         let package = Package {
             directory: tempfile::tempdir().unwrap(),
         };
@@ -29,8 +30,8 @@ impl Package {
         package
     }
 
-    /// A legacy package with these lines in problem.yaml. The task is to double a number; the time
-    /// limit is one second.
+    /// Creates a legacy package with these lines in problem.yaml. The task is to double a number,
+    /// and the time limit is one second.
     pub fn new(header: &str) -> Package {
         let package = Package::empty();
         package
@@ -41,7 +42,7 @@ impl Package {
             .test("secret/1", "21\n", "42\n")
     }
 
-    /// The same problem in version 2023-07 of the format.
+    /// Creates the same problem in version 2023-07 of the format.
     pub fn newer(header: &str) -> Package {
         let package = Package::empty();
         package.file(
@@ -81,7 +82,7 @@ impl Package {
         self.command_on(&self.path(), arguments)
     }
 
-    /// `millibox judge` for a package at another path.
+    /// Returns `millibox judge` for a package at another path.
     pub fn command_on(&self, package: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(executable("millibox"));
         command
@@ -152,7 +153,7 @@ impl Judged {
         self.submission(name)["verdict"].as_str().unwrap_or("none")
     }
 
-    /// The verdicts of a submission's tests.
+    /// Returns the verdicts of a submission's tests.
     #[track_caller]
     pub fn tests(&self, name: &str) -> Vec<&str> {
         let tests = self.submission(name)["tests"].as_array().unwrap();
@@ -175,7 +176,8 @@ pub fn has_cgroups() -> bool {
     *HAS_CGROUPS.get_or_init(|| supervisor().info().backend() != Backend::Rlimit)
 }
 
-/// The backend option for this machine: without cgroups, the command needs `--backend rlimit`.
+/// Returns the backend option for this machine: without cgroups, the command needs `--backend
+/// rlimit`.
 pub fn backend_option() -> &'static [&'static str] {
     if has_cgroups() {
         &[]

@@ -1,8 +1,8 @@
-//! Multi-pass problems: the validator turns the output of one pass into the input of the next.
+//! Multi-pass problems: the validator turns the output of one pass into the input of the next one.
 
 use crate::package::{Judged, Package};
 
-/// Counts down to zero with one pass for each number: writes N and expects N - 1.
+/// Counts down to zero, with one pass for each number: the validator writes N and expects N - 1.
 const COUNTDOWN_VALIDATOR: &str = r#"
 read n <"$1"
 read reply
@@ -28,7 +28,7 @@ fn package(passes: u32, validator: &str) -> Package {
         .test("secret/1", "3\n", "")
 }
 
-/// Verdict, number of passes, reason and comment of the last test.
+/// Returns the verdict, number of passes, reason and comment of the last test.
 fn outcome(judged: &Judged, name: &str) -> (String, u64, String, String) {
     let test = &judged.submission(name)["tests"]
         .as_array()
@@ -97,8 +97,8 @@ fn pass_reads_input_left_by_previous_pass() {
 }
 
 #[test]
-fn limits_apply_to_each_pass_alone() {
-    // Each pass takes 0.4 s of CPU time, and all passes together exceed the limit of 1 s.
+fn limits_apply_to_each_pass_separately() {
+    // Each pass uses 0.4 s of CPU time, and all passes together exceed the limit of 1 s.
     let package = package(4, COUNTDOWN_VALIDATOR);
     let spins =
         "import time\nn = int(input())\nwhile time.process_time() < 0.4: pass\nprint(n - 1)\n";

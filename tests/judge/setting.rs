@@ -14,7 +14,8 @@ use tempfile::TempDir;
 
 pub const MIB: u64 = 1 << 20;
 
-/// A sandbox. Without cgroups it uses the weaker backend, which the judge selects by name, too.
+/// Starts a sandbox. Without cgroups, it uses the weaker backend, which the judge also selects by
+/// name.
 pub fn supervisor() -> Supervisor {
     static HAS_CGROUPS: OnceLock<bool> = OnceLock::new();
     if HAS_CGROUPS.get() != Some(&false) {
@@ -51,8 +52,8 @@ fn executable(argv: Vec<OsString>, world: World, files: Arc<TempDir>) -> Executa
     }
 }
 
-/// `subject.c`. It is compiled once, but each caller has its own directory, which is removed at the
-/// end.
+/// Returns the compiled `subject.c`. It is compiled once, but each caller has its own directory,
+/// which is removed at the end.
 pub fn subject() -> Executable {
     static SUBJECT: OnceLock<Vec<u8>> = OnceLock::new();
     program(SUBJECT.get_or_init(|| compile(include_str!("subject.c"))))
@@ -63,7 +64,7 @@ pub fn compiled(source: &str) -> Executable {
     program(&compile(source))
 }
 
-/// Compiles with the host's gcc and returns the executable's bytes.
+/// Compiles a program with the host's gcc and returns the executable's bytes.
 fn compile(source: &str) -> Vec<u8> {
     let files = millibox_tests::directory();
     let (code, program) = (files.path().join("program.c"), files.path().join("program"));
@@ -93,7 +94,7 @@ fn program(bytes: &[u8]) -> Executable {
     executable(vec!["/box/program".into()], world, files)
 }
 
-/// A /bin/sh script.
+/// Returns a /bin/sh script as a program.
 pub fn script(text: &str) -> Executable {
     let files = Arc::new(millibox_tests::directory());
     let script = files.path().join("script");
@@ -107,7 +108,7 @@ pub fn script(text: &str) -> Executable {
     }
 }
 
-/// The test directory of a package, with one test.
+/// The test directory of a package that has one test.
 pub struct Data {
     directory: TempDir,
     pub input: PathBuf,

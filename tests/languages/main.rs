@@ -12,8 +12,8 @@
 //! `cargo test --test languages -- --include-ignored` runs all programs; `make test-languages`
 //! installs the languages first. A language that is not installed is skipped.
 //!
-//! `MILLIBOX_LANGUAGES` is the directory of the programs; by default that in the sources.
-//! `MILLIBOX_ROTATION=PART/PARTS` runs one part of the languages; by default, all run.
+//! `MILLIBOX_LANGUAGES` is the directory of the programs; the default is the one in the sources.
+//! `MILLIBOX_ROTATION=PART/PARTS` runs one part of the languages; by default, all of them run.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use millibox::{Backend, BackendChoice, Outcome, Supervisor};
@@ -28,11 +28,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 const CPU_TIME: Duration = Duration::from_secs(60);
-/// Memory of the program that allocates without end, in addition to its run-time system's.
+/// Memory limit of the program that allocates endlessly, in addition to its run-time system's
+/// needs.
 const MEMORY_BYTES: u64 = 64 << 20;
-/// CPU time of the program that never ends.
+/// CPU time limit of the program that never ends.
 const LOOP_TIME: Duration = Duration::from_secs(1);
-/// Its real time, which only a program that waits can use up.
+/// Real-time limit of that program, which only a waiting program can reach.
 const LOOP_REAL_TIME: Duration = Duration::from_secs(300);
 
 /// The languages of this machine. All tests share one supervisor.
@@ -131,7 +132,7 @@ fn test(name: &str, suite: &Suite, case: Case, directory: &Path) -> Result<(), F
             limits.memory = MEMORY_BYTES;
             let output = output(machine, suite, case, directory, &limits)?;
             match output.result.outcome {
-                // A run-time system may have a limit of its own, and report it as an error.
+                // A run-time system may have its own limit, and report exceeding it as an error.
                 Outcome::MemoryLimit | Outcome::Exited(1..) | Outcome::Signaled(_) => Ok(()),
                 _ => Err(unexpected(&output)),
             }
@@ -167,7 +168,7 @@ fn machine() -> &'static Machine {
     })
 }
 
-/// Returns the text of a case's program. `None`: the language has none.
+/// Returns the text of a case's program, or `None` if the language has none.
 fn source(suite: &Suite, case: Case, directory: &Path) -> Result<Option<SourceFile>, Failed> {
     let file = Path::new(&suite.example.file);
     let extension = file.extension().unwrap_or_default();
@@ -176,7 +177,7 @@ fn source(suite: &Suite, case: Case, directory: &Path) -> Result<Option<SourceFi
         .join(case.name())
         .with_extension(extension);
     match std::fs::read_to_string(&path) {
-        // Some languages take names from the name of the file.
+        // Some languages require names that match the name of the file.
         Ok(text) => Ok(Some(SourceFile::new(&suite.example.file, text))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(format!("{}: {error}", path.display()).into()),
@@ -202,7 +203,7 @@ fn output(
         result, messages, ..
     } = compile(machine, suite, source);
     let program = result.map_err(|error| Failed::from(format!("{error}: {messages}")))?;
-    // sed runs its program for each line.
+    // sed runs its program once for each line.
     let (stdin, write) = pipe();
     rustix::io::write(&write, b"1\n").map_err(|error| error.to_string())?;
     drop(write);

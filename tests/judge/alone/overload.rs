@@ -23,8 +23,8 @@ impl Load {
         let mut only = CpuSet::new();
         only.set(cpu);
         let start = |_| {
-            // Each process has its own session: a kernel that schedules sessions as groups would
-            // treat processes of one session as one.
+            // Each process has its own session. A kernel that schedules sessions as groups would
+            // otherwise treat all processes of one session as a single one.
             let mut command = Command::new("setsid");
             let child = command
                 .arg(executable("puppet"))
@@ -57,7 +57,7 @@ fn one_cpu() -> usize {
         .unwrap()
 }
 
-/// How long processes of this machine waited for a CPU, if the kernel reports it.
+/// Returns how long processes of this machine waited for a CPU, if the kernel reports it.
 fn waited() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
     let total = text.lines().next()?.split("total=").nth(1)?.parse().ok()?;
@@ -75,7 +75,7 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
 }
 
 /// Judges a script on this CPU while `beside` runs in another thread. Returns the report of the
-/// first test and the time it took.
+/// first test and the time that judging took.
 fn judge(
     script: &str,
     time_limit: Duration,
@@ -112,7 +112,7 @@ fn run_delayed_by_overload_is_judged_again() {
     let Some(_turn) = turn() else { return };
     let (cpu, time_limit) = (one_cpu(), Duration::from_millis(700));
     let real_time = Limits::real_time_for(time_limit);
-    // The script needs some tenths of a second of CPU time and then answers the first test.
+    // The script needs a few tenths of a second of CPU time before it answers the first test.
     let sleep = unique_sleep("0.0309");
     let script =
         format!("sleep {sleep}\ni=0\nwhile [ $i -lt 60000 ]; do i=$((i + 1)); done\necho 2\n");
@@ -123,7 +123,7 @@ fn run_delayed_by_overload_is_judged_again() {
             eventually(Duration::from_secs(60), runs),
             "the script does not run"
         );
-        // The load lasts until the first attempt exceeds its real-time limit.
+        // The load stays until the first attempt has exceeded its real-time limit.
         std::thread::sleep(real_time + Duration::from_millis(300));
         drop(load);
     });
@@ -167,13 +167,13 @@ fn sleeping_submission_on_overloaded_machine_mentions_overload() {
 #[test]
 fn sleeping_submission_on_idle_machine_is_judged_once() {
     let Some(_turn) = turn() else { return };
-    // Processes of the submission that wait for each other do not overload the machine.
+    // The submission's own processes wait for each other, which does not overload the machine.
     let own = "for i in 1 2 3; do (j=0; while [ $j -lt 10000 ]; do j=$((j + 1)); done) & \
         done\nsleep 1000\n";
     for (script, time_limit) in [("sleep 1000\n", 10), (own, 1000)] {
         let time_limit = Duration::from_millis(time_limit);
         // Other processes may overload the machine for a while. The judge makes a second attempt if
-        // tasks waited for half of the first one, which is a quarter of the time of both.
+        // tasks waited for half of the first one, which is a quarter of the time of both attempts.
         let quiet = (0..5).find_map(|_| {
             let (before, begin) = (waited()?, Instant::now());
             let judged = judge(script, time_limit, one_cpu(), || ());

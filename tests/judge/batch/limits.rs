@@ -10,7 +10,7 @@ use millibox_tests::{eventually, has_cgroups_or_skips, processes_with_argument, 
 use std::time::Duration;
 
 #[test]
-fn submission_over_time_limit_gets_time_limit() {
+fn submission_over_time_limit_exceeds_time_limit() {
     let supervisor = supervisor();
     let little_cpu = Limits {
         cpu_time: Duration::from_millis(60),
@@ -24,7 +24,7 @@ fn submission_over_time_limit_gets_time_limit() {
     };
     let slept = judge_subject(&supervisor, &["sleep", "100000"], "", "", &short);
     assert_verdict(&slept, Verdict::TimeLimit, "real time limit");
-    // A submission that waits for more input sees its end.
+    // A submission that waits for more input sees the end of its input.
     assert_accepted(&judge_subject(&supervisor, &["echo"], "", "", &limits()));
     assert_accepted(&judge_subject(
         &supervisor,
@@ -36,7 +36,7 @@ fn submission_over_time_limit_gets_time_limit() {
 }
 
 #[test]
-fn submission_over_memory_limit_gets_memory_limit() {
+fn submission_over_memory_limit_exceeds_memory_limit() {
     let supervisor = supervisor();
     if !has_cgroups_or_skips(&supervisor) {
         return;
@@ -81,7 +81,7 @@ fn submission_over_memory_limit_gets_memory_limit() {
 }
 
 #[test]
-fn submission_over_memory_without_cgroups_gets_run_time_error() {
+fn submission_over_memory_without_cgroups_is_run_time_error() {
     let supervisor =
         millibox_tests::start(millibox_tests::builder().backend(millibox::BackendChoice::Rlimit));
     let small = Limits {
@@ -102,7 +102,7 @@ fn submission_over_memory_without_cgroups_gets_run_time_error() {
 #[test]
 fn stack_limit_equals_memory_limit() {
     let supervisor = supervisor();
-    // The recursion needs 100 MiB of stack; the default of a process is 8 MiB.
+    // The recursion needs 100 MiB of stack. By default, a process may use 8 MiB.
     assert_accepted(&judge_subject(
         &supervisor,
         &["recurse", "25000"],
@@ -121,7 +121,7 @@ fn stack_limit_equals_memory_limit() {
 }
 
 #[test]
-fn endless_output_gets_output_limit() {
+fn endless_output_exceeds_output_limit() {
     let supervisor = supervisor();
     let small = Limits {
         output: 3 * MIB,
@@ -132,7 +132,7 @@ fn endless_output_gets_output_limit() {
 }
 
 #[test]
-fn fork_bomb_gets_time_limit_and_is_killed() {
+fn fork_bomb_exceeds_time_limit_and_is_killed() {
     let supervisor = supervisor();
     let short = Limits {
         cpu_time: Duration::from_millis(200),

@@ -168,7 +168,7 @@ fn output_closed_before_exit_is_accepted() {
         &limits(),
     );
     assert_verdict(&late, Verdict::RunTimeError, "exited with 3");
-    // Input still arrives after the output is closed.
+    // Input still arrives after the output has been closed.
     let size = 5 << 20;
     assert_accepted(&judge_subject(
         &supervisor,
@@ -265,7 +265,7 @@ fn no_descriptors_are_left_open() {
 }
 
 #[test]
-fn output_file_is_written_from_its_position() {
+fn output_file_is_written_from_current_position() {
     let supervisor = supervisor();
     let program = script("cat");
     let data = Data::new("hello\n", "");

@@ -72,7 +72,7 @@ fn time_limit_takes_precedence_over_other_verdicts() {
         let figures = Figures::default()
             .with_cpu_ns(cpu_ms * 500_000, cpu_ms * 500_000)
             .with_real_time_ns(real_ms * 1_000_000)
-            // The verdict does not depend on this figure.
+            // The verdict does not depend on the peak memory.
             .with_peak_memory_bytes(u64::MAX);
         let result = RunResult::new(outcome, Backend::Rlimit).with_figures(figures);
         judge_run(&result, &limits)
@@ -267,7 +267,7 @@ fn submission_sees_no_files_of_test() {
 }
 
 #[test]
-fn judge_error_about_archive_names_file_in_the_archive() {
+fn judge_error_about_archive_names_file_in_archive() {
     let directory = tempfile::tempdir().unwrap();
     let archive = directory.path().join("double.zip");
     let mut writer = zip::ZipWriter::new(std::fs::File::create(&archive).unwrap());
@@ -285,7 +285,7 @@ fn judge_error_about_archive_names_file_in_the_archive() {
     writer.finish().unwrap();
     let problem = millibox_package::read(&archive).unwrap();
 
-    // The submission's world shows the directory that the archive was unpacked into.
+    // The submission's world contains the directory into which the archive was unpacked.
     let mut open = subject();
     open.world = open.world.read_only(&problem.directory, "/tests");
     let supervisor = supervisor();

@@ -118,7 +118,7 @@ fn icpc_checker_receives_files_and_flags() {
         exit 42
     "#;
     let mut scene = Scene::new(&supervisor, script(text), Convention::Icpc);
-    // Each call has a new feedback directory.
+    // Each call creates a new feedback directory.
     for _ in 0..3 {
         let result = scene.judge(&["one", "two"]);
         assert_eq!(

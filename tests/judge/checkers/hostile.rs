@@ -64,7 +64,7 @@ fn checker_over_limits_is_judge_error() {
         validation_time: Some(Duration::from_millis(100)),
         ..Default::default()
     };
-    // Each message names the setting that raises the limit.
+    // Each message names the setting with which the limit can be raised.
     let more = "0.1 s; raise limits.validation_time in problem.yaml";
     assert_judge_error(
         &limited("while :; do :; done", short.clone()),
@@ -131,7 +131,7 @@ fn checker_over_memory_limit_is_judge_error() {
 }
 
 #[test]
-fn feedback_that_is_no_file_is_ignored_or_rejected() {
+fn feedback_that_is_not_file_is_ignored_or_rejected() {
     for text in [
         "mkfifo $3/judgemessage.txt $3/teammessage.txt",
         "ln -s /etc/shadow $3/judgemessage.txt; ln -s /etc/passwd $3/teammessage.txt",
@@ -215,7 +215,7 @@ fn checker_that_fills_feedback_directory_is_judge_error() {
     let judge = |text: &str| {
         Scene::limited(&supervisor, script(text), Convention::Icpc, &limits).judge(&[])
     };
-    // Each file is within the limit, but their sum is not.
+    // Each file is within the limit, but the sum of all files is not.
     let fill = r#"
         cd "$3"; i=0
         while [ $i != MOST ]; do head -c 100000 /dev/zero >$i; i=$((i+1)); done
@@ -244,7 +244,7 @@ fn checker_that_fills_feedback_directory_is_judge_error() {
         &judge(&names.replace("MOST", "1001")),
         "left more than 1000 files",
     );
-    // The judge kills a checker that writes without end long before its time limit of 20 s.
+    // The judge kills a checker that writes endlessly long before its time limit of 20 s.
     let endless = "exec >&- 2>&-; ".to_owned() + &fill.replace("MOST", "never");
     let result = judge(&endless);
     assert_judge_error(&result, "left more than 1048576 bytes");
@@ -256,7 +256,7 @@ fn checker_that_fills_feedback_directory_is_judge_error() {
 }
 
 #[test]
-fn files_beside_feedback_directory_count_and_do_no_harm() {
+fn files_beside_feedback_directory_count_and_are_harmless() {
     let supervisor = supervisor();
     let limits = model::Limits {
         validation_output: Some(1 << 20),
@@ -279,7 +279,7 @@ fn files_beside_feedback_directory_count_and_do_no_harm() {
     );
     let result = both.judge(&["beside"]);
     if millibox_tests::is_root() {
-        // The parent directory belongs to root, so the checker could leave no files in it.
+        // The parent directory belongs to root, so the checker could not leave files in it.
         assert_eq!(result.verdict, Verdict::Accepted, "{result:?}");
     } else {
         assert_judge_error(&result, "left more than 1048576 bytes");
@@ -292,7 +292,7 @@ fn files_beside_feedback_directory_count_and_do_no_harm() {
 
 #[test]
 fn feedback_place_is_removed_with_its_contents() {
-    // The test's user stands for the sandbox's user, which can write beside the directory.
+    // The test's user represents the sandbox's user, which can write beside the directory.
     let ids = (
         rustix::process::geteuid().as_raw(),
         rustix::process::getegid().as_raw(),
@@ -308,7 +308,7 @@ fn feedback_place_is_removed_with_its_contents() {
     for outside in ["../outside", "link", "/etc/passwd"] {
         assert!(feedback.read(outside, 10).is_err(), "{outside}");
     }
-    // A FIFO that another process holds open, with data in it.
+    // A FIFO that contains data and that another process keeps open.
     let fifo = path.join(Feedback::NAME).join("fifo");
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -333,7 +333,7 @@ fn feedback_place_is_removed_with_its_contents() {
     std::os::unix::fs::symlink("/etc", path.join(Feedback::NAME)).unwrap();
     assert_eq!(feedback.read("passwd", 10).unwrap(), None);
     assert_eq!(feedback.read("file", 4).unwrap(), Some(b"0123".to_vec()));
-    // `fresh` replaces anything that has the name of the feedback directory.
+    // `fresh` replaces anything that has the feedback directory's name.
     let next = place.fresh().unwrap();
     assert_eq!(next.read("file", 4).unwrap(), None);
     drop(feedback);

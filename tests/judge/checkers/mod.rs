@@ -15,7 +15,7 @@ use millibox_package::model::{self, Convention};
 use std::sync::Arc;
 
 /// Judges a submission that answers "42\n" to "6 7\n" with a custom checker. The judges' answer is
-/// "42\n", too.
+/// "42\n" as well.
 struct Scene<'a> {
     worker: Worker<'a>,
     data: Data,
@@ -79,6 +79,6 @@ fn assert_judge_error(result: &TestResult, reason: &str) {
         "{}",
         result.reason
     );
-    // A judge error still reports how the submission ran.
+    // A judge error still reports how the submission's run ended.
     assert!(result.run.is_some());
 }

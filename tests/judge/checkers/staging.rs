@@ -1,4 +1,4 @@
-//! StagedDirectory copies of test data for checkers.
+//! Copies of test data that StagedDirectory makes for checkers.
 
 use crate::setting::{Data, limits, script, subject, supervisor};
 use millibox_judge::batch::Worker;
@@ -114,7 +114,7 @@ fn links_within_package_are_staged_as_files() {
             (b"more".to_vec(), false)
         );
     }
-    // Links out of the package are rejected, also through another link, and so are cycles.
+    // Links out of the package are rejected, even through another link, and so are cycles.
     link("../outside", "package/elsewhere");
     link("../one", "package/data/two/one");
     for (target, why) in [

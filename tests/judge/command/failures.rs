@@ -145,8 +145,8 @@ fn missing_temporary_directory_is_judge_error_with_remedy() {
     );
 }
 
-/// Judges one submission with two jobs, and kills the supervisor whenever a run calls sleep(1) with
-/// this argument.
+/// Judges one submission with two jobs, and kills the supervisor whenever a run executes `sleep`
+/// with this argument.
 fn judge_and_kill(package: &Package, sleep: &str, times: usize) -> (Option<Verdict>, String) {
     let machine = machine(2);
     let judge = Judge::new(

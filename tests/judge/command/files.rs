@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
-fn submission_gets_files_and_arguments_and_code_limit() {
+fn submission_receives_files_and_arguments_and_code_limit() {
     let package = Package::newer("").test("secret/2", "5\n", "10\n");
     package
         .file("data/secret/2.files/factor.txt", "2\n")
@@ -29,7 +29,7 @@ fn submission_gets_files_and_arguments_and_code_limit() {
             "read f < factor.txt || exit 1\n",
         );
     package.judge(&[]).exits_with(0);
-    // A file of the test hides an included file of the same name.
+    // A file of the test replaces an included file with the same name.
     package
         .file("data/secret/2.files/lib.sh", "double() { echo 10; }\n")
         .file("data/secret/2.ans", "10\n");
@@ -204,7 +204,7 @@ fn interactor_that_fills_feedback_directory_is_killed() {
 }
 
 #[test]
-fn interactive_submission_gets_files_of_test() {
+fn interactive_submission_receives_files_of_test() {
     let package = Package::newer("type: interactive\n");
     package
         .file(
@@ -273,7 +273,7 @@ fn checker_sees_targets_of_links_within_package() {
     };
     assert_eq!([name(2), name(3)], ["secret/2", "secret/b/1"]);
 
-    // A file that belongs to no test may not be a link out of the package, either.
+    // A file that belongs to no test may not be a link out of the package either.
     link("../../../tmp", "data/secret/.elsewhere");
     package
         .judge(&[])

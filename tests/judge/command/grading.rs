@@ -95,7 +95,7 @@ fn custom_grader_decides_results_of_groups() {
             "data/secret/a/testdata.yaml",
             "on_reject: break\ngrader_flags: half\n",
         );
-    // The sum is 20 or 0 for secret/a and 20 or 10 for secret/b; secret/1 adds 10.
+    // For secret/a the sum is 20 or 0, and for secret/b it is 20 or 10; secret/1 adds 10.
     package.submission("accepted/double.sh", DOUBLE);
     package.submission(
         "partially_accepted/not_2.sh",
@@ -118,7 +118,7 @@ fn custom_grader_decides_results_of_groups() {
             [40.0, 30.0, 30.0]
         );
         assert_eq!(judged.submission("not_5.sh")["decided_by"], "secret/b/2");
-        // Group a breaks at its first test, and its grader still grades it.
+        // Group a ends at its first test, and its grader still grades it.
         let all = [
             "accepted",
             "accepted",
@@ -141,7 +141,7 @@ fn custom_grader_decides_results_of_groups() {
             "none"
         ]
     );
-    // The grader sees only the judged tests: 10 points, and half of 0.
+    // The grader sees only the judged tests: 10 points, and half of 0 points.
     assert_eq!(
         (
             judged.verdict("not_2.sh"),
@@ -195,7 +195,7 @@ fn faulty_grader_is_judge_error() {
         assert_eq!(judged.verdict("double.sh"), "judge_error", "{grader}");
         assert_eq!(judged.tests("double.sh"), ["accepted", "accepted"]);
     }
-    // The grader receives its flags, and it need not read its input.
+    // The grader receives its flags, and it does not have to read its input.
     package.file("graders/grade.sh", "[ \"$*\" = 'a b' ] && echo AC 5\n");
     assert_eq!(
         package.judge(&[]).exits_with(0).submission("double.sh")["score"],
@@ -207,7 +207,7 @@ fn faulty_grader_is_judge_error() {
 fn signal_during_grading_ends_command() {
     let package = Package::new("type: scoring\n");
     let token = token();
-    // The grader is slow only for the first submission.
+    // The grader is slow only on the first submission.
     let slow = format!("sh -c 'sleep 25; :' {token}");
     let grader =
         format!("while read verdict score; do [ $verdict = AC ] || {slow}; done\necho AC 5\n");
@@ -233,7 +233,7 @@ fn signal_during_grading_ends_command() {
     let grades = eventually(Duration::from_secs(60), || {
         !processes_with_argument(&token).is_empty()
     });
-    // By then the other submissions are done, and the second thread waits.
+    // After this time the other submissions are finished, and the second thread waits.
     std::thread::sleep(Duration::from_secs(2));
     millibox_tests::kill(child.id() as i32, rustix::process::Signal::INT);
     let ended = ends_within(&mut child, Duration::from_secs(10));
@@ -283,7 +283,7 @@ fn minimizing_objective_prefers_fewer_points() {
         // This submission has the best score, so it is not partially accepted.
         ("partially_accepted/one.sh", two, no),
         ("partially_accepted/two.sh", &4.0.into(), yes),
-        // A rejected submission has no score, because 0 would be the best one.
+        // A rejected submission has no score, because 0 would be the best score.
         ("wrong_answer/nine.sh", &serde_json::Value::Null, yes),
     ] {
         assert!(all.contains(&expected), "{expected:?}: {all:?}");

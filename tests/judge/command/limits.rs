@@ -45,9 +45,9 @@ fn missing_time_limit_is_measured() {
 }
 
 #[test]
-fn time_limit_is_measured_with_the_linking_of_submissions() {
+fn time_limit_is_measured_with_linking_of_submissions() {
     let supervisor = supervisor();
-    // AT_BASE (7) is the address of the dynamic linker; a static program has none.
+    // AT_BASE (7) is the address of the dynamic linker, which a static program does not have.
     const SOURCE: &str = r#"
 #include <stdio.h>
 #include <sys/auxv.h>
@@ -120,7 +120,8 @@ fn judge_error_while_measuring_suggests_no_time_limit() {
         "{printed}"
     );
 
-    // A failed submission is left out with a warning; another one yields the limit.
+    // A submission on which the judge failed is left out with a warning, and the limit is computed
+    // from another one.
     let package = unlimited("validation: custom\n");
     package.submission("accepted/other.sh", "read n\necho $((n * 2)) other\n");
     package.file(

@@ -54,7 +54,7 @@ fn report_contains_enforced_memory_limit() {
 }
 
 #[test]
-fn messages_about_archive_name_the_archive() {
+fn messages_about_archive_name_archive() {
     let package = Package::new("");
     package
         .submission("accepted/double.sh", DOUBLE)
@@ -108,7 +108,7 @@ fn messages_about_archive_name_the_archive() {
 }
 
 #[test]
-fn report_on_stdout_is_the_only_output_there() {
+fn report_on_stdout_is_only_output_there() {
     let package = Package::new("");
     package
         .submission("accepted/double.sh", DOUBLE)
@@ -187,7 +187,7 @@ fn reports_are_written_in_all_formats() {
         .as_array()
         .unwrap();
     assert_eq!(cpus.len(), 1);
-    // `--verbose` prints the CPU in the table, too.
+    // `--verbose` also prints the CPU in the table.
     let titles = |judged: &Judged| {
         judged
             .stdout

@@ -48,7 +48,7 @@ fn each_verdict_matches_its_directory() {
 }
 
 #[test]
-fn submission_over_memory_limit_gets_memory_limit() {
+fn submission_over_memory_limit_exceeds_memory_limit() {
     let supervisor = supervisor();
     if !has_cgroups_or_skips(&supervisor) {
         return;
@@ -63,7 +63,7 @@ fn submission_over_memory_limit_gets_memory_limit() {
     let judged = package.judge(&[]);
     judged.exits_with(0);
     assert_eq!(judged.verdict("eats.c"), "memory_limit");
-    // The option takes precedence over the package.
+    // The option overrides the package's limit.
     let test = &package.judge(&["--memory-limit", "16M"]).report["submissions"][0]["tests"][0];
     assert_eq!(test["limits"]["memory_bytes"], 16 << 20);
 }
@@ -255,7 +255,7 @@ fn tests_option_selects_tests() {
         .submission("accepted/double.sh", DOUBLE)
         .submission("wrong_answer/two.sh", "echo 2\n");
     let judged = package.judge(&["--tests", "s*/1"]);
-    // The wrong submission may pass the selected tests.
+    // The wrong submission may pass all selected tests.
     assert_eq!(
         judged.exits_with(0).tests("two.sh"),
         ["accepted", "wrong_answer"]
@@ -385,7 +385,7 @@ fn default_checker_reads_hexadecimal_only_in_legacy_format() {
 }
 
 #[test]
-fn example_submissions_get_expected_verdicts() {
+fn example_submissions_have_expected_verdicts() {
     let examples = std::env::var_os("MILLIBOX_EXAMPLES").map(PathBuf::from);
     let examples =
         examples.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples"));

@@ -59,7 +59,7 @@ fn conversation_decides_verdict_and_comment() {
 }
 
 #[test]
-fn solution_that_fails_first_gets_its_own_verdict() {
+fn solution_that_fails_first_has_own_verdict() {
     let table = Table::new();
     for (fails, verdict) in failures(&table) {
         for decides in ["exit:42", "exit:43"] {
@@ -71,7 +71,7 @@ fn solution_that_fails_first_gets_its_own_verdict() {
                 verdict,
             );
         }
-        // The interactor does not read, and gives its verdict later.
+        // The interactor reads nothing, and gives its verdict later.
         if matches!(fails, "exit:3" | "signal:11" | "signal:9") {
             table.expect(&BOTH, &[fails], &[LATER, "exit:43"], verdict);
             // Writing to a solution that has ended is not the interactor's fault.
@@ -87,10 +87,10 @@ fn solution_that_fails_first_gets_its_own_verdict() {
 }
 
 #[test]
-fn wrong_answer_before_failure_of_solution_stands() {
+fn wrong_answer_before_failure_of_solution_is_kept() {
     let table = Table::new();
     for (fails, _) in failures(&table) {
-        // The solution would fail later.
+        // The solution fails only later.
         table.expect(
             &BOTH,
             &["write:x", LATER, fails],
@@ -98,7 +98,7 @@ fn wrong_answer_before_failure_of_solution_stands() {
             WrongAnswer,
         );
     }
-    // The end of the interactor makes the solution fail, or would do so.
+    // The interactor's end makes the solution fail, or would make it fail.
     for falls in ["read", "read-to-end", FLOOD, "ask:1000000"] {
         table.expect(
             &BOTH,
@@ -129,7 +129,7 @@ fn wrong_answer_before_failure_of_solution_stands() {
 }
 
 #[test]
-fn accepted_solution_that_fails_afterwards_gets_its_own_verdict() {
+fn accepted_solution_that_fails_afterwards_has_own_verdict() {
     let table = Table::new();
     for (fails, verdict) in failures(&table) {
         table.expect(
@@ -139,8 +139,8 @@ fn accepted_solution_that_fails_afterwards_gets_its_own_verdict() {
             verdict,
         );
     }
-    // The end of the interactor closes its output. Output that the interactor would not have read
-    // is discarded.
+    // The end of the interactor closes its output. Output that the interactor did not read is
+    // discarded.
     table.expect(
         &BOTH,
         &["write:x", "read-to-end", "exit:0"],
@@ -169,11 +169,11 @@ fn accepted_solution_that_fails_afterwards_gets_its_own_verdict() {
 }
 
 #[test]
-fn solution_that_exits_early_gets_verdict_of_interactor() {
+fn solution_that_exits_early_has_verdict_of_interactor() {
     let table = Table::new();
     for leaves in [
         &["exit:0"][..],
-        // The interactor blocks on a full pipe, also after the solution has ended.
+        // The interactor blocks on a full pipe, even after the solution has ended.
         &["sleep:200", "exit:0"],
         &["read", "close:0", "exit:0"],
         &["close:1", "sleep:50", "exit:0"],
@@ -191,7 +191,7 @@ fn solution_that_exits_early_gets_verdict_of_interactor() {
             table.expect(&BOTH, leaves, &["write:x", "pour:30000000", ends], verdict);
         }
     }
-    // An interactor that writes without end has failed, because the solution has ended.
+    // An interactor that writes endlessly has failed, because the solution has ended.
     for result in table.expect(
         &BOTH,
         &["exit:0"],
@@ -200,7 +200,7 @@ fn solution_that_exits_early_gets_verdict_of_interactor() {
     ) {
         assert!(result.reason.contains("time limit"), "{result:?}");
     }
-    // A solution that has read everything it needs is not held up by data left in the pipe.
+    // Data left in the pipe does not delay a solution that has read everything it needs.
     table.expect(
         &BOTH,
         &["write:x", "exit:0"],
@@ -229,7 +229,7 @@ fn failing_interactor_is_judge_error() {
             &["write:x", "exit:3"],
             &["write:x", "read"],
         ] {
-            // The solution has ended well, has failed, or still waits.
+            // The solution has ended successfully, has failed, or is still waiting.
             for result in table.expect(&[Mode::Direct], solution, &["read:x", fails], JudgeError) {
                 assert!(result.reason.starts_with("interactor: "), "{result:?}");
             }
@@ -276,14 +276,14 @@ fn output_of_failed_solution_does_not_delay_interactor() {
     let slow = ["sip:40", "exit:43"];
     table.expect(&BOTH, &[FLOOD], &slow, TimeLimit);
     table.expect(&BOTH, &["pour:900000", "exit:3"], &slow, RunTimeError);
-    // An interactor that reads late still finds the line.
+    // An interactor that reads late still receives the line.
     table.expect(
         &BOTH,
         &["write:x", "exit:3"],
         &[LATER, "read:x", "exit:42"],
         RunTimeError,
     );
-    // The interactor receives all output of a solution that ends well.
+    // The interactor receives all output of a solution that ends successfully.
     let quicker = ["sip:1", "exit:42"];
     table.expect(&BOTH, &["pour:900000", "exit:0"], &quicker, Accepted);
 }

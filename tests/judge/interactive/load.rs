@@ -35,7 +35,8 @@ impl Drop for Load {
     }
 }
 
-/// Repeats scenes under more load than the CPUs can carry. Every verdict must be the expected one.
+/// Repeats scenes under a load that exceeds the capacity of the CPUs. Every verdict must be the
+/// expected one.
 fn repeat_scenes_under_load(times: usize) {
     let table = Table::new();
     let _load = Load::new();
@@ -102,17 +103,17 @@ fn repeat_scenes_under_load(times: usize) {
             );
         }
     }
-    // Under this load, one interactor in some thousands gets no CPU for that long.
+    // Under this load, about one interactor in a few thousand receives no CPU time for that long.
     assert!(late <= 1 + times / 100, "{late} interactors came late");
 }
 
 /// Reports whether the interactor waited so long for a CPU that it may have seen the solution's end
-/// before its own.
+/// before its own end.
 fn interactor_came_late(result: &TestResult) -> bool {
     let (Some(run), Some(interactor)) = (&result.run, &result.checker) else {
         return false;
     };
-    // Both programs started within some milliseconds.
+    // Both programs started within a few milliseconds.
     let late = interactor
         .real_time_ns
         .saturating_sub(run.figures.real_time_ns);

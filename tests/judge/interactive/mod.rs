@@ -1,4 +1,4 @@
-//! Interactive problems: the program that ends first decides, on any machine and at any load.
+//! Interactive problems: the program that ends first decides, on any machine and under any load.
 //!
 //! Solution and interactor are both the program `puppet`, which follows the script in its
 //! arguments.
@@ -24,7 +24,7 @@ use std::time::Duration;
 const BOTH: [Mode; 2] = [Mode::Direct, Mode::Relay];
 /// A delay that is clearly longer than the time between two events that count as simultaneous.
 const LATER: &str = "sleep:400";
-/// More than a pipe holds.
+/// More bytes than a pipe holds.
 const FLOOD: &str = "pour:3000000";
 /// Makes the interactor wait for the end of the solution.
 const WAIT: &str = "read-to-end";
@@ -181,7 +181,7 @@ fn limits() -> Limits {
     }
 }
 
-/// Ways to fail, with the verdict for a solution that fails so.
+/// Ways to fail, each with the verdict on a solution that fails in this way.
 fn failures(table: &Table) -> Vec<(&'static str, Verdict)> {
     let mut all = vec![
         ("exit:3", RunTimeError),

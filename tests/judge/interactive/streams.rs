@@ -10,7 +10,7 @@ fn solution_that_closes_output_and_continues_is_judged() {
     let table = Table::new();
     let closes = ["write:x", "close:1", "read:y", "exit:0"];
     let waits = ["read-to-end", "write:y", "exit:42"];
-    // Without a relay the interactor sees no end of file: each program waits for the other.
+    // Without a relay, the interactor sees no end of file, and each program waits for the other.
     table.expect(&[Mode::Direct], &closes, &waits, TimeLimit);
     table.expect(&[Mode::Relay], &closes, &waits, Accepted);
     // If the solution needs no answer, both modes agree.
@@ -42,8 +42,8 @@ fn interactor_that_closes_output_and_continues_is_judged() {
     let closes = ["write:x", "close:1", WAIT, "exit:42"];
     table.expect(&[Mode::Direct], &solution, &closes, TimeLimit);
     table.expect(&[Mode::Relay], &solution, &closes, Accepted);
-    // The solution sees the end of its input, but the interactor has given no verdict. A crash of
-    // the solution therefore comes first.
+    // The solution sees the end of its input, but the interactor has given no verdict. If the
+    // solution then crashes, the crash therefore comes first.
     table.expect(
         &[Mode::Relay],
         &["read", "exit:0"],
@@ -129,7 +129,7 @@ fn output_limit_applies_only_in_relay() {
         );
         assert_eq!(verdict(Mode::Direct, &["pour:100001"], reads), Accepted);
     }
-    // Data that was neither read nor moved when both programs had ended counts as well. Two pipes
+    // Data that was neither read nor moved before both programs had ended counts as well. Two pipes
     // hold 2 MiB.
     for (limit, expected) in [(1_500_000, OutputLimit), (1_900_000, Accepted)] {
         let limits = Limits {
@@ -140,7 +140,7 @@ fn output_limit_applies_only_in_relay() {
             table.play_within(Mode::Relay, &limits, &["pour:1900000"], &[LATER, "exit:42"]);
         assert_eq!(result.verdict, expected, "{result:?}");
     }
-    // Without a relay no process counts the bytes, so the time limit ends the solution.
+    // Without a relay, no process counts the bytes, so the time limit ends the solution.
     assert_eq!(
         verdict(
             Mode::Direct,

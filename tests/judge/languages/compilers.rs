@@ -77,7 +77,7 @@ fn compiler_over_output_limit_is_reported() {
         build_with(&toolbox, "head -c 100000000 /dev/zero >big", &small),
         4 << 20,
     );
-    // A sparse file occupies almost no blocks here, but would be large once packed.
+    // A sparse file occupies almost no blocks here, but would be large in the archive.
     too_much(
         build_with(&toolbox, "truncate -s 1T sparse", &small),
         4 << 20,
@@ -155,7 +155,7 @@ fn compiler_over_memory_limit_is_reported() {
 fn processes_of_compiler_are_counted_and_killed() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
-    // A process left behind neither delays the end of the compilation nor outlives it.
+    // A process that is left behind neither delays the end of the compilation nor outlives it.
     let token = millibox_tests::token();
     let compilation = build(&toolbox, &format!("sh -c 'sleep 1000; :' {token} &"));
     assert_eq!(stdout_of(&supervisor, &compiled(compilation), ""), "ran");

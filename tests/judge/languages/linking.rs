@@ -30,7 +30,7 @@ fn linked(supervisor: &Supervisor, link: Link) -> Toolbox<'_> {
 }
 
 #[test]
-fn linking_each_way_makes_programs_that_run() {
+fn both_ways_of_linking_produce_programs_that_run() {
     let supervisor = supervisor();
     for link in [Link::Static, Link::Dynamic] {
         let toolbox = linked(&supervisor, link);
@@ -170,7 +170,7 @@ fn shell_suites(script: &str) -> Suites {
 }
 
 #[test]
-fn missing_static_libraries_make_programs_dynamic_with_a_remedy() {
+fn missing_static_libraries_cause_dynamic_linking_and_remedy() {
     let supervisor = supervisor();
     let script = r#"[ $3 = dynamic ] || { echo no libown.a; exit 1; }; echo $3 >$2 && chmod +x $2"#;
     let toolbox = Toolbox::new(&supervisor, shell_suites(script), Cache::none());

@@ -1,6 +1,6 @@
-//! Languages: compiling and running, also with hostile sources.
+//! Languages: compiling and running programs, including hostile sources.
 //!
-//! A language that this machine cannot use is skipped, and counted as skipped.
+//! A language that cannot be used on this machine is counted as skipped.
 
 mod cache;
 mod compilers;
@@ -26,7 +26,7 @@ const LIMITS: Limits = Limits {
     processes: 1,
 };
 
-/// The best available supervisor; without cgroups it uses the weaker backend.
+/// Returns the best available supervisor. Without cgroups, it uses the weaker backend.
 fn supervisor() -> Supervisor {
     let supervisor = millibox_tests::supervisor();
     match supervisor.info().backend() {
@@ -41,7 +41,7 @@ fn toolbox(supervisor: &Supervisor) -> Toolbox<'_> {
     Toolbox::new(supervisor, Suites::builtin(), Cache::none())
 }
 
-/// Files in a new directory that only the test's user can read, as is usual.
+/// Creates files in a new directory that, as usual, only the test's user can read.
 fn files(all: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {
     let directory = tempfile::tempdir().unwrap();
     let mut paths = Vec::new();
@@ -54,7 +54,7 @@ fn files(all: &[(&str, &str)]) -> (tempfile::TempDir, Vec<PathBuf>) {
     (directory, paths)
 }
 
-/// Reports whether this machine can use a language; if not, the language counts as skipped.
+/// Reports whether this machine can use a language. If it cannot, the language counts as skipped.
 fn usable(toolbox: &Toolbox<'_>, language: &str) -> bool {
     let suite = toolbox.suites().named(language).unwrap();
     let availability = toolbox.availability(suite);
@@ -118,7 +118,7 @@ fn stdout_of(supervisor: &Supervisor, executable: &Executable, stdin: &str) -> S
     output.text().trim().to_owned()
 }
 
-/// Compiles with a `build` script, which stands for an arbitrary compiler.
+/// Compiles with a `build` script, which represents an arbitrary compiler.
 fn build(toolbox: &Toolbox<'_>, script: &str) -> Compilation {
     build_with(toolbox, script, &Options::default())
 }

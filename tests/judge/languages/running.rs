@@ -103,7 +103,7 @@ fn runtimes_adapt_to_memory_limit() {
                 .trim()
                 .parse()
                 .unwrap_or_else(|_| panic!("{language}: {}", output.result));
-            // A runtime does not count some parts of its heap, and counts others twice.
+            // A run-time system does not count some parts of its heap, and counts others twice.
             assert!(
                 reported >= mebibytes - 8 && reported <= mebibytes + 80,
                 "{language}: {reported} of {mebibytes}"

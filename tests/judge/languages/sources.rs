@@ -11,7 +11,8 @@ use millibox_judge::checker::CheckerInstance;
 use millibox_judge::verdict::Verdict;
 use millibox_languages::compile::{Options, Refusal};
 
-/// The languages whose compilers name the file of a fault. The tests in tests/languages try all.
+/// The languages whose compilers name the file that contains an error. The tests in tests/languages
+/// try all languages.
 const LANGUAGES: [&str; 10] = [
     "bash",
     "c",
@@ -100,7 +101,7 @@ fn standard_streams_can_be_opened_by_name() {
             "#include <fstream>\n#include <iostream>\nint main() { std::cout << \
              std::ifstream(\"/dev/stdin\").rdbuf(); }",
         ),
-        // The opposite end of a stream cannot be opened.
+        // The other end of a stream cannot be opened.
         (
             "python3",
             "main.py",
@@ -192,7 +193,7 @@ fn sources_and_headers_in_directories_are_compiled_together() {
         "42"
     );
 
-    // In ICPC packages, a validator may be a single file with a header beside it.
+    // In ICPC packages, a validator may be a single file that has a header beside it.
     let (directory, _) = files(&[
         ("validate.h", "#define RIGHT 42\n"),
         (
@@ -285,7 +286,7 @@ fn python_starts_main_file_and_finds_modules() {
 }
 
 #[test]
-fn java_starts_the_class_with_a_main_method() {
+fn java_starts_class_with_main_method() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
     if !usable(&toolbox, "java") {
@@ -331,7 +332,7 @@ fn java_starts_the_class_with_a_main_method() {
 }
 
 #[test]
-fn directory_with_build_and_run_is_a_program() {
+fn directory_with_build_and_run_is_program() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);
     let (_directory, paths) = files(&[

@@ -9,7 +9,7 @@ use millibox_languages::suite::Suites;
 use millibox_tests::{skip, write_script};
 use std::path::Path;
 
-/// The built-in suites and one that belongs to the test.
+/// Returns the built-in suites and one suite of the test's own.
 fn own_suites(tool: &str, command: &str) -> Suites {
     let text = format!(
         "name = 'own'\ntitle = 'Own'\nextensions = ['own']\n[tool.'{tool}']\npackage = \
@@ -55,7 +55,7 @@ fn compiler_that_fails_on_its_example_is_judge_error() {
 }
 
 #[test]
-fn missing_tool_is_reported_with_its_package() {
+fn missing_tool_is_reported_with_package() {
     let supervisor = supervisor();
     let toolbox = Toolbox::new(
         &supervisor,

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn build_process_that_outlives_compiler_cannot_touch_packing() {
+fn build_process_that_outlives_compiler_cannot_affect_packing() {
     let bench = Bench::new();
     let lasting = |script: &str| format!("{GOOD}({script}) &\nsleep 0.1\n");
     let signals_tar = |signal: &str| {
@@ -50,7 +50,7 @@ fn build_process_that_outlives_compiler_cannot_touch_packing() {
 
 #[test]
 fn build_that_attacks_its_shell_is_compile_error() {
-    // $PPID is the shell that packs.
+    // $PPID is the shell that packs the product.
     let scripts = [
         ("kills-shell", "kill -9 $PPID; sleep 5"),
         ("kills-all", "kill -9 -1"),
@@ -71,9 +71,9 @@ fn build_that_attacks_its_shell_is_compile_error() {
 }
 
 #[test]
-fn forged_archive_is_no_judge_error() {
-    // If the judge runs as the sandbox's user, the pipe of the archive can be opened again. While
-    // the compiler runs, the shell keeps that pipe as descriptor 10 or above.
+fn forged_archive_is_not_judge_error() {
+    // If the judge runs as the sandbox's user, the archive's pipe can be opened again. While the
+    // compiler runs, the shell keeps that pipe as descriptor 10 or above.
     let forge = |archive: &str| {
         format!(
             "out=$(echo /proc/$PPID/fd/1?)\n{{ echo 0; {archive}; }} >>$out 2>/dev/null\n{GOOD}"
@@ -177,7 +177,7 @@ fn sources_that_cannot_be_used_are_compile_error() {
 }
 
 #[test]
-fn source_that_is_no_readable_file_is_compile_error() {
+fn source_that_is_not_readable_file_is_compile_error() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new();
     let (judge, prepared) = bench.judge();
@@ -202,7 +202,7 @@ fn source_that_is_no_readable_file_is_compile_error() {
     for name in ["link", "fifo", "socket", "directory", "closed"] {
         submission.program.sources = vec![at(&format!("{name}.crafted"))];
         let report = judge.submission(&prepared, &submission, &mut |_| ());
-        // Root reads everything.
+        // Root can read all files.
         let readable = name == "closed" && rustix::process::geteuid().is_root();
         let expected = if readable {
             Verdict::Accepted
@@ -219,7 +219,7 @@ fn source_that_is_no_readable_file_is_compile_error() {
     assert_paths_are_left_alone(place);
 }
 
-/// Reading a source must not have opened a FIFO or removed anything.
+/// Asserts that reading a source neither opened a FIFO nor removed anything.
 fn assert_paths_are_left_alone(place: &Path) {
     assert_eq!(fs::read_dir(place).unwrap().count(), 6);
 }

@@ -1,5 +1,5 @@
-//! Submissions that try to make the judge fail. A failure that a submission causes is its own
-//! compile error, run-time error or wrong answer, and never a judge error.
+//! Submissions that try to make the judge fail. A failure that a submission causes must be a
+//! compile error, run-time error or wrong answer of that submission, and never a judge error.
 
 mod builds;
 mod products;
@@ -16,7 +16,8 @@ use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A language whose source is the compiler: a shell script that writes any files to `$OUTPUT`.
+/// A language in which the source is the compiler: a shell script that writes any files to
+/// `$OUTPUT`.
 const SUITE: &str = r#"
 name = "crafted"
 title = "Crafted"
@@ -105,7 +106,7 @@ impl Bench {
         }
     }
 
-    /// Judges all cases and, after them, a good submission.
+    /// Judges all cases, followed by a correct submission.
     fn reports(
         &self,
         judge: &Judge<'_>,
@@ -195,7 +196,7 @@ impl Case {
         }
     }
 
-    /// A compiler whose product consists of these bytes.
+    /// Creates a compiler whose product consists of these bytes.
     fn product(name: &str, bytes: Vec<u8>) -> Case {
         let mut case = Case::script(
             name,
@@ -206,8 +207,8 @@ impl Case {
     }
 }
 
-/// An ELF program for this machine that exits with 0, with one segment, and a second one if
-/// `interpreter` is some.
+/// Creates an ELF program for this machine that exits with 0. It has one segment, and a second one
+/// if `interpreter` is some.
 fn elf(interpreter: Option<&[u8]>) -> Vec<u8> {
     #[cfg(target_arch = "x86_64")]
     const CODE: &[u8] = &[0x31, 0xff, 0xb8, 0x3c, 0, 0, 0, 0x0f, 0x05];

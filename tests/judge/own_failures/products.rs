@@ -125,8 +125,8 @@ fn product_beside_files_of_test_is_judged() {
         .file("data/secret/1.files/data/x", "given\n")
         .file("data/secret/1.files/y", "given\n");
     let bench = Bench::with(best_backend(), package);
-    // The product has the names of the test's files, as files and as directories, and paths of the
-    // greatest depth.
+    // The product contains the names of the test's files, both as files and as directories, and
+    // paths of the greatest depth.
     let script = format!(
         "{GOOD}cd $OUTPUT\necho x >data\nmkdir -p y/x\necho x >y/x/z\n\
          for i in $(seq 31); do mkdir d; cd -P d; done; echo >x\n"
@@ -135,7 +135,7 @@ fn product_beside_files_of_test_is_judged() {
 }
 
 #[test]
-fn program_that_misuses_its_resources_is_no_judge_error() {
+fn program_that_misuses_resources_is_not_judge_error() {
     let program = |text: &str| {
         format!("cat >$OUTPUT/program <<'END'\n#!/bin/sh\n{text}\nEND\nchmod 755 $OUTPUT/program\n")
     };
@@ -188,7 +188,7 @@ fn program_that_misuses_its_resources_is_no_judge_error() {
 
 #[test]
 fn machine_that_executes_nothing_is_judge_error() {
-    // The suite's own example cannot be executed, so no program of this language works here.
+    // The suite's own example cannot be executed, so no program in this language works here.
     let bench = Bench::new();
     let broken = SUITE.replace(
         "cat >\"$OUTPUT/program\" <<'END'\n#!/bin/sh",

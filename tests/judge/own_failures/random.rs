@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 /// Seed of the property test.
 const SEED: &str = "MILLIBOX_SEED";
-/// Number of cases of the property test; the default takes about 20 s.
+/// Number of cases of the property test. The default number takes about 20 s.
 const CASES: &str = "MILLIBOX_CASES";
 const DEFAULT_CASES: u64 = 200;
-/// Cases judged together, and followed by a submission that must be accepted.
+/// Number of cases that are judged together and followed by a submission that must be accepted.
 const BATCH: u64 = 24;
-/// The default number of cases ends after this time, even on a slow machine.
+/// If the number of cases is the default, the test stops after this time, even on a slow machine.
 const MOST_TIME: Duration = Duration::from_secs(60);
 
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
@@ -88,8 +88,8 @@ impl Random {
     }
 }
 
-/// Compilations that leave something other than a plain program, or disturb the process that packs
-/// it.
+/// Commands of compilations that leave something other than a plain program, or that disturb the
+/// process that packs it.
 const MISDEEDS: &[&str] = &[
     "mkdir program",
     "mkfifo program",
@@ -134,7 +134,7 @@ const MISDEEDS: &[&str] = &[
     "x=$(head -c 200000000 /dev/zero | tr '\\0' x)",
 ];
 
-/// Creates a broken product. The name of the case states the kind of damage.
+/// Creates a broken product. The name of the case describes the kind of damage.
 fn craft(random: &mut Random, name: String) -> Case {
     let good = |random: &mut Random| match random.below(3) {
         0 => fs::read("/usr/bin/true").unwrap_or_else(|_| elf(None)),
@@ -159,7 +159,7 @@ fn craft(random: &mut Random, name: String) -> Case {
             let mut file = elf(Some(
                 &[random.interpreter(), vec![0; random.below(2)]].concat(),
             ));
-            // Numbers of the header (from byte 16) or of one of its two segments.
+            // Change numbers of the header (from byte 16 on) or of one of its two segments.
             for _ in 0..random.below(4) {
                 let at = 16 + 2 * random.below(80);
                 let number = random.number().to_le_bytes();
@@ -210,7 +210,7 @@ fn random_broken_products_never_cause_judge_error() {
     let mut seen = std::collections::BTreeMap::<&str, u64>::new();
     for first in (0..cases).step_by(BATCH as usize) {
         let numbers = first..cases.min(first + BATCH);
-        // A case depends only on its number, so it can be repeated.
+        // A case depends only on its number, so it can be reproduced.
         let crafted: Vec<Case> = numbers
             .clone()
             .map(|number| {
@@ -245,7 +245,7 @@ fn random_broken_products_never_cause_judge_error() {
         }
     }
     eprintln!("{SEED}={seed}: {seen:?} in {:?}", began.elapsed());
-    // The cases reach the kernel as well as the packing.
+    // Some cases must reach the kernel, and others must reach the packing.
     for words in ["compile error", "run-time error"] {
         assert!(
             seen.contains_key(words) || cases < DEFAULT_CASES,

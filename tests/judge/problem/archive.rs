@@ -66,7 +66,7 @@ fn programs_linked_within_package_are_used() {
 }
 
 #[test]
-fn zip_to_path_that_is_no_file_fails() {
+fn zip_to_path_that_is_not_file_fails() {
     let workspace = Workspace::new();
     icpc_scripts(&workspace, "data: {}\n");
     let zip = |place: &str| workspace.problem(&["zip", "p", "--force", "-o", place]);
@@ -141,7 +141,7 @@ fn zip_to_path_that_is_no_file_fails() {
 fn zip_without_space_keeps_old_archive() {
     let workspace = Workspace::new();
     icpc_scripts(&workspace, "data: {}\n");
-    // Bytes that cannot be compressed.
+    // These bytes cannot be compressed.
     let mut number = 1_u32;
     let noise = std::iter::repeat_with(|| {
         number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -184,7 +184,7 @@ fn zip_of_archive_without_output_rewrites_it() {
     workspace.succeed(&["gen", "p"]);
     workspace.succeed(&["zip", "p", "-o", "packed.zip"]);
     let packed = std::fs::read(workspace.path("packed.zip")).unwrap();
-    // An archive as another tool writes it, with a comment. The comment is the last part of an
+    // This is an archive from another tool, with a comment. The comment is the last part of an
     // archive and follows its length.
     let length = packed.len() - 2;
     workspace.write("mine.zip", [&packed[..length], b"\x05\x00other"].concat());
@@ -255,7 +255,7 @@ fn zip_interrupted_by_signal_keeps_old_archive() {
     let workspace = Workspace::new();
     icpc_scripts(&workspace, "data: {}\n");
     workspace.write("out/p.zip", "old");
-    // A sparse file takes long to pack and occupies no space.
+    // A sparse file takes a long time to pack but occupies no space.
     workspace.write("p/attachments/large", "");
     std::fs::File::options()
         .write(true)

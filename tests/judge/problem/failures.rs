@@ -38,7 +38,7 @@ fn gen_on_full_disk_changes_nothing() {
     drop(small);
 }
 
-/// A tmpfs of 1 MiB.
+/// A tmpfs with a size of 1 MiB.
 struct SmallFileSystem(PathBuf);
 
 impl SmallFileSystem {
@@ -144,7 +144,7 @@ fn problem_command_on_other_files_fails_with_one_message() {
 /// SHA-256 of an empty file.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// A package beside files that do not belong to it.
+/// Creates a package beside files that do not belong to it.
 fn package_beside_other_files() -> Workspace {
     let workspace = Workspace::new();
     icpc_scripts(&workspace, "data: {secret: {data: {a: gen 1}}}\n");
@@ -228,7 +228,7 @@ fn record_naming_paths_outside_package_is_rejected() {
          record\n",
     );
 
-    // A path through a link in the package leads out of it, too.
+    // A path through a link in the package also leads out of the package.
     std::os::unix::fs::symlink("../outside", workspace.path("p/way")).unwrap();
     record(&["way/file"], &["way/empty"]);
     refused(

@@ -34,7 +34,7 @@ fn gen_after_change_generates_only_outdated_files() {
         paths(&workspace.json(&["gen", "p"])["made"]),
         ["in/2a.in", "out/2a.out"]
     );
-    // An unchanged input needs no new answer.
+    // If an input does not change, no new answer is needed.
     workspace.replace("p/utils/gen.sh", "echo", "echo  ");
     assert_eq!(
         paths(&workspace.json(&["gen", "p"])["made"]),
@@ -136,7 +136,7 @@ fn gen_keeps_files_written_by_hand() {
     );
     assert_eq!(workspace.problem(&["gen", "p"]).stderr(), warnings);
     assert_eq!(workspace.read("p/data/secret/a.ans"), "<1>?\n");
-    // After their removal the files are generated.
+    // After these files have been removed, they are generated.
     std::fs::remove_file(workspace.path("p/data/secret/b.ans")).unwrap();
     std::fs::remove_file(workspace.path("p/data/secret/c.in")).unwrap();
     assert_eq!(workspace.problem(&["gen", "p"]).stderr(), "");
@@ -181,7 +181,7 @@ fn gen_keeps_tests_removed_from_generators_yaml() {
     workspace.write("p/problem.yaml", text);
     workspace.succeed(&["gen", "p", "e"]);
     assert_eq!(workspace.read("p/data/secret/e.ans"), "five?\n");
-    // The model solution's answers are generated again, and so are those of a test that
+    // The model solution's answers are generated again, and so are the answers of a test that
     // generators.yaml still lists.
     assert_eq!(
         (answer("c"), answer("d")),

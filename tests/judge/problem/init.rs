@@ -9,7 +9,7 @@ fn check_new_package(format: &str, interactive: bool) {
     options.extend(interactive.then_some("--interactive"));
     workspace.init("first", &options);
 
-    // The package has no faults, and a test catches its wrong solution.
+    // The package has no faults, and its wrong solution fails a test.
     let report = workspace.json(&["validate", "first"]);
     assert_eq!(report["faults"], serde_json::json!([]), "{report}");
     assert!(report["tests"].as_u64().unwrap() > 4, "{report}");
@@ -33,7 +33,7 @@ fn check_new_package(format: &str, interactive: bool) {
         name
     );
 
-    // All files exist already. Generating them again, twice, changes nothing.
+    // All files already exist. Generating them twice more changes nothing.
     let before = workspace.files("first");
     let report = workspace.json(&["gen", "first"]);
     assert_eq!(report["made"], serde_json::json!([]), "{report}");
@@ -224,7 +224,7 @@ fn init_in_occupied_directory_fails() {
             .status(),
         125
     );
-    // If the command cannot generate the tests, it leaves no files.
+    // If the command cannot generate the tests, it leaves no files behind.
     workspace.write("suites/cpp.toml", "name = \"cpp\"\n");
     let output = workspace.problem(&["init", "new", "--suites", "suites"]);
     assert_ne!(output.status(), 0);

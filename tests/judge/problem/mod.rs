@@ -1,5 +1,5 @@
-//! Tests of `millibox problem`: from an empty directory to an archive, and the failures on the way
-//! there.
+//! Tests of `millibox problem`: from an empty directory to an archive, and the failures that may
+//! occur on the way.
 
 mod archive;
 mod failures;
@@ -38,7 +38,8 @@ impl Workspace {
         self.directory.path().join(name)
     }
 
-    /// `millibox` with these arguments, and with the backend that a machine without cgroups needs.
+    /// Returns `millibox` with these arguments, and with the backend that a machine without cgroups
+    /// needs.
     fn command(&self, arguments: &[&str]) -> Command {
         static RLIMIT: OnceLock<bool> = OnceLock::new();
         let rlimit = *RLIMIT.get_or_init(|| supervisor().info().backend() == Backend::Rlimit);
@@ -98,7 +99,7 @@ impl Workspace {
         self.succeed(&[&["init", name], more].concat());
     }
 
-    /// All files of a package with their content, including the directory .millibox.
+    /// Returns all files of a package with their content, including the directory .millibox.
     fn files(&self, name: &str) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut waiting = vec![self.path(name)];
@@ -121,8 +122,8 @@ impl Workspace {
         files
     }
 
-    /// Runs a command that must exit with this status, print this text and change no file of the
-    /// package.
+    /// Runs a command that must exit with this status, print this text and leave all files of the
+    /// package unchanged.
     fn assert_fails(&self, package: &str, arguments: &[&str], status: i32, part: &str) {
         let before = self.files(package);
         let output = self.problem(arguments);

@@ -202,7 +202,7 @@ fn validate_checks_valid_and_invalid_examples() {
         "{text}"
     );
 
-    // The command asks a custom checker in the same way.
+    // The command runs a custom checker in the same way.
     workspace.write(
         "p/output_validator/check.sh",
         "read -r line; [ \"$line\" = ok ] && exit 42; exit 43\n",
