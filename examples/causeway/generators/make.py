@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes data/secret and the answers of data/sample.
 
-The answers follow from the definition, segment by segment. They share no code with the solutions,
-which sweep over the heights.
+The answers are computed from the definition, segment by segment. The computation shares no code
+with the solutions, which sweep over the heights.
 """
 
 import math

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes data/secret: inputs, and for each an answer with the least difference."""
+"""Writes data/secret: inputs, and an answer with the least difference for each of them."""
 
 import random
 from pathlib import Path

@@ -26,7 +26,7 @@ def quoted(token):
 
 def number(token, what, most):
     if not re.fullmatch(r"[0-9]{1,9}", token, re.ASCII):
-        raise Wrong(f"{what} is {quoted(token)}, which is no number")
+        raise Wrong(f"{what} is {quoted(token)}, which is not a number")
     value = int(token)
     if value > most:
         raise Wrong(f"{what} is {value}, more than {most}")
@@ -44,16 +44,16 @@ def difference(text, weights):
     for place in range(1, count + 1):
         token = next(tokens, None)
         if token is None:
-            raise Wrong(f"{count} stones are announced, {place - 1} follow")
+            raise Wrong(f"{count} stones are announced, but {place - 1} follow")
         stone = number(token, f"stone {place} of the first heap", len(weights))
         if stone == 0:
             raise Wrong("stones are counted from 1, but there is a stone 0")
         if stone in heap:
-            raise Wrong(f"stone {stone} stands there twice")
+            raise Wrong(f"stone {stone} is listed twice")
         heap.add(stone)
     rest = next(tokens, None)
     if rest is not None:
-        raise Wrong(f"after the {count} stones comes {quoted(rest)}")
+        raise Wrong(f"the {count} stones are followed by {quoted(rest)}")
     first = sum(weights[stone - 1] for stone in heap)
     return abs(sum(weights) - 2 * first)
 
@@ -76,7 +76,7 @@ def judge(text, weights, least, slack):
     found = difference(text, weights)
     if found < least:
         # A status other than 42 and 43 reports an error of the judges, not of the submission.
-        sys.exit(f"the output has a difference of {found} g, the judges' answer has {least} g")
+        sys.exit(f"the output's difference is {found} g, but the judges' is {least} g")
     if found > least + slack:
         allowed = f"{slack} g more are allowed"
         raise Wrong(f"a difference of {found} g; {least} g is the least, and {allowed}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes data/secret.
 
-An input is n, q and p. If p is 0, the validator decides as late as it can. The answers are for
-people; the validator does not need them.
+An input is n, q and p. If p is 0, the validator decides as late as possible. The answers are only
+for human readers; the validator does not need them.
 """
 
 from pathlib import Path

@@ -1,9 +1,9 @@
 // check INPUT ANSWER OUTPUT prints OK or WRONG, a percentage and a comment, and exits with 0. Any
 // other exit status means that the checker failed.
 //
-// The sum is worth 60 %, the choice of stalls the rest. The output is untrusted: the checker reads
-// little more than LONGEST characters of a word and does not repeat words in the comment, where a
-// judge might mistake them for part of the result.
+// The sum is worth 60 %, and the choice of stalls the rest. The output is untrusted: the checker
+// reads little more than LONGEST characters of a word, and does not repeat words in the comment,
+// where a judge might mistake them for part of the result.
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>
@@ -74,7 +74,7 @@ int main(int count, char** arguments) {
             say("OK", "60", "the sum is right; among the stalls is something that is none");
         if (used[*stall])
             say("OK", "60", "the sum is right; stall " + std::to_string(*stall)
-                                + " stands there twice");
+                                + " is listed twice");
         used[*stall] = true;
         paid += pays[*stall - 1];
     }

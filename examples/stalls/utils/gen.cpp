@@ -5,8 +5,8 @@
 //   waves   neighbours pay nearly the same, so the best choice alternates between odd and even
 //           stalls
 //
-// Sip passes the seed and the test's name in the environment. The program derives numbers from the
-// engine's words alone, because distributions of the standard library differ between libraries.
+// Sip passes the seed and the test's name in the environment. The program derives numbers only from
+// the engine's words, because the distributions of the standard library differ between libraries.
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -35,7 +35,7 @@ int main(int count, char** arguments) {
         if (kind == "random") {
             pays = upto(most);
         } else if (kind == "greedy") {
-            // A group of 90 100 90, and then a small value.
+            // Three stalls that pay 90, 100 and 90, and then one with a small value.
             const std::uint64_t part[] = {9, 10, 9, 1};
             if (i % 4 == 0)
                 base = upto(most / 10);

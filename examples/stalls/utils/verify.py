@@ -1,6 +1,6 @@
 """verify.py GROUP < INPUT: accepts (exit status 0) exactly the inputs that the statement allows.
 
-Sim's format has no input validators, so the author of the tests runs it by hand.
+Sim's format has no input validators, so the author of the tests runs this program by hand.
 """
 
 import re

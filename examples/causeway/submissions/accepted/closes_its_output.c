@@ -1,6 +1,6 @@
 /* Closes its standard output and input after the last answer, runs for another tenth of a second
- * and exits with 0. This is not a fault: accepted. A judge that mistakes the end of the output for
- * the end of the program would miss the exit status. */
+ * and exits with 0. This is allowed: accepted. A judge that mistakes the end of the output for the
+ * end of the program would miss the exit status. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-// Starts children that hold its standard output open and sleep for an hour. Then it answers
-// correctly and exits with 0. If it may start no process, fork fails and it continues alone.
-// Accepted in both cases: the answer counts, the sandbox kills the children with the run, and the
-// judge does not wait for them to close the output.
+// Starts children that keep its standard output open and sleep for an hour. Then it answers
+// correctly and exits with 0. If it may not start processes, fork fails and the program continues
+// alone. Accepted in both cases: the answer counts, the sandbox kills the children with the run,
+// and the judge does not wait for them to close the output.
 #include <algorithm>
 #include <cstdio>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Computes how many minutes the causeway gains with each additional millimetre of height. This is a
-// sum over the readings, stored as differences; their running total is the answer for every height.
+// sum over the readings, stored as differences. Their running total is the answer for every height.
 #include <algorithm>
 #include <cstdio>
 #include <vector>

@@ -1,5 +1,5 @@
-// A template that instantiates itself without end. The compiler stops at its own depth limit:
-// compile error. The judge keeps only the beginning of the messages.
+// A template that instantiates itself endlessly. The compiler stops at its own depth limit: compile
+// error. The judge keeps only the beginning of the messages.
 template <int N>
 struct More {
     static constexpr long value = 1 + More<N + 1>::value;

@@ -1,4 +1,4 @@
-/* Writes without end. It reaches the output limit long before any other limit. */
+/* Writes endlessly. It reaches the output limit long before any other limit. */
 #include <string.h>
 #include <unistd.h>
 

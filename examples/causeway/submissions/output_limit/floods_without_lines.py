@@ -1,5 +1,5 @@
-# Writes one number without end. The output has no newline, so a reader of lines or tokens must not
-# wait for one.
+# Writes one number endlessly. The output has no newline, so a reader of lines or tokens must not
+# wait for the end of one.
 import sys
 
 while True:

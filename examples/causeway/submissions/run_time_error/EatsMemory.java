@@ -1,4 +1,4 @@
-// Allocates memory without end. The virtual machine notices first: OutOfMemoryError, exit status 1.
+// Allocates memory endlessly. The virtual machine notices first: OutOfMemoryError, exit status 1.
 // Run-time error.
 import java.util.ArrayList;
 

@@ -1,5 +1,5 @@
-/* Divides integers by the difference of two readings. The difference is 0 where the water stands
- * still, and the kernel sends SIGFPE. Run-time error. */
+/* Divides integers by the difference of two readings. The difference is 0 where the water level
+ * does not change, and the kernel sends SIGFPE. Run-time error. */
 #include <stdio.h>
 #include <stdlib.h>
 

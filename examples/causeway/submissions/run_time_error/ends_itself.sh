@@ -1,3 +1,3 @@
-# Sends itself SIGKILL. A judge also uses this signal at a limit, but the program reached none:
-# run-time error.
+# Sends itself SIGKILL. A judge also sends this signal at a limit, but the program has reached no
+# limit: run-time error.
 kill -KILL $$

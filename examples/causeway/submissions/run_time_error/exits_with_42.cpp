@@ -1,5 +1,5 @@
-// Answers correctly and exits with 42, the status by which a validator accepts. A submission that
-// exits with anything but 0 has failed: run-time error.
+// Answers correctly and exits with 42, the status with which a validator accepts. A submission that
+// exits with any status other than 0 has failed: run-time error.
 #include <algorithm>
 #include <cstdio>
 #include <vector>

@@ -1,6 +1,6 @@
 // Writes through a null pointer: SIGSEGV. Run-time error.
 int main() {
-    // Volatile, so that the compiler does not remove the write.
+    // Volatile keeps the compiler from removing the write.
     volatile int* volatile nothing = nullptr;
     *nothing = 1;
 }

@@ -1,4 +1,5 @@
-# Divides by zero where the water stands still: an exception, exit status 1. Run-time error.
+# Divides by zero where the water level does not change: an exception, exit status 1. Run-time
+# error.
 import sys
 
 numbers = list(map(int, sys.stdin.read().split()))

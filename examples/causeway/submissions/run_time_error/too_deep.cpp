@@ -1,4 +1,4 @@
-// Recursion without end. The stack overflows with SIGSEGV, or, if the stack may use all memory, the
+// Endless recursion. The stack overflows with SIGSEGV or, if the stack may use all memory, the
 // program exceeds the memory limit. This directory covers both results.
 #include <cstdio>
 

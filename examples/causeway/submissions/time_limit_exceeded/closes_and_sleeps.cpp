@@ -1,6 +1,6 @@
 // Prints some numbers, closes its standard output, input and error, and sleeps for an hour. A judge
-// that mistakes the end of the output for the end of the program would judge a program that still
-// runs. The real-time limit must end it and decide the verdict.
+// that mistakes the end of the output for the end of the program would judge a program that is
+// still running. The real-time limit must end the program and decide the verdict.
 #include <cstdio>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-# Compares every reading with every proposal: thirty million steps, which take about ten times the
-# limit.
+# Compares every reading with every proposal: thirty million steps, which take about ten times as
+# long as the limit allows.
 import sys
 
 

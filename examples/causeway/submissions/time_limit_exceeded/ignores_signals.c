@@ -1,5 +1,6 @@
 /* Blocks and ignores all signals that can be blocked, and spins. A judge that sends SIGXCPU first
- * and SIGKILL later would wait for it. Time limit, as soon as it is reached. */
+ * and SIGKILL later would wait for it. The program must end as soon as it reaches the time
+ * limit. */
 #include <signal.h>
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-// Adds millimetre by millimetre, for every minute and every proposal: correct, but ten thousand
-// times too slow.
+// Adds up single millimetres for every minute and every proposal: correct, but ten thousand times
+// too slow.
 #include <algorithm>
 #include <cstdio>
 #include <vector>

@@ -1,4 +1,4 @@
-// Spins without end. The CPU time limit ends it.
+// Spins endlessly. The CPU time limit ends it.
 package main
 
 func main() {

@@ -1,5 +1,5 @@
-/* Searches for the answers during its compilation, so that the assembler would include them in the
- * program. The compiler runs in the sandbox, too. It sees only this file of the package and finds
+/* Searches for the answers while it is compiled, so that the assembler would include them in the
+ * program. The compiler also runs in the sandbox. It sees only this file of the package and finds
  * no answers, so the program prints 0. Wrong answer. */
 #include <stdio.h>
 

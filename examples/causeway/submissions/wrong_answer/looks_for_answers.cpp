@@ -1,8 +1,8 @@
-// Searches for the answers: any file, descriptor or environment variable, under any name, that has
-// one number for each proposal on lines of their own. It begins at the usual places of judges and
-// then searches from / downwards, except for system directories. With the answers it would be
-// accepted. It must not find any: wrong answer. It stops after 0.3 s of CPU time, so that no limit
-// decides.
+// Searches for the answers: any file, descriptor or environment variable, under any name, that
+// contains one number for each proposal, each on its own line. It begins at the usual places of
+// judges and then searches from / downwards, except for system directories. With the answers, the
+// program would be accepted. It must not find any: wrong answer. It stops after 0.3 s of CPU time,
+// so that no limit decides.
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>

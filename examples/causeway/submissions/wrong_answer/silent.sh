@@ -1,2 +1,2 @@
-# Reads all input and prints nothing. Wrong answer: an output without a token.
+# Reads all input and prints nothing. Wrong answer: the output contains no token.
 while read -r _; do :; done

@@ -1,5 +1,5 @@
-// Ignores that the water may stand still. In JavaScript 1 / 0 is Infinity, not an error, and sums
-// of infinities become NaN. Wrong answer.
+// Ignores that the water level may stay the same. In JavaScript, 1 / 0 is Infinity, not an error,
+// and sums of infinities become NaN. Wrong answer.
 const HIGHEST = 10000;
 const numbers = require("fs").readFileSync(0, "utf8").split(/\s+/).map(Number);
 const [n, m] = numbers;

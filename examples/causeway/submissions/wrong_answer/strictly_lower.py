@@ -1,5 +1,5 @@
-# Requires water below the height of the causeway, where the statement says "not higher". It misses
-# the minutes in which the water stands at exactly this height. Wrong answer.
+# Requires water below the height of the causeway, although the statement says "not higher". It
+# misses the minutes in which the water is at exactly this height. Wrong answer.
 import sys
 
 HIGHEST = 10_000

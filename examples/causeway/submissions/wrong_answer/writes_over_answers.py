@@ -1,5 +1,5 @@
-# Prints zeros and tries to make them the expected answers. It writes zeros over every file that
-# could hold answers, and over its own input. All files that it sees are read-only or its own. Wrong
+# Prints zeros and tries to make them the expected answers. It overwrites with zeros every file that
+# could contain answers, and its own input. All files that it sees are read-only or its own. Wrong
 # answer. The following tests and submissions are still judged by the answers of the package.
 import os
 import sys
@@ -15,8 +15,8 @@ def main():
             for path in [f"{place}{test}.ans", f"{place}answer", f"{place}judge.ans"]:
                 write(path, zeros)
     for fd in range(1024):
-        # For a pipe this opens the write end, for a file the file itself. Standard output is left
-        # out, because the zeros are printed there below.
+        # For a pipe, this opens the write end, and for a file, the file itself. Standard output is
+        # left out, because the zeros are printed there below.
         if fd not in (1, 2):
             write(f"/proc/self/fd/{fd}", zeros)
             write(f"/dev/fd/{fd}", zeros)

@@ -1,4 +1,4 @@
-// A map from each sum to the stone that reached it first. It prints one number on each line.
+// Maps each sum to the stone that reached it first, and prints one number on each line.
 const [n, ...weights] = require("fs").readFileSync(0, "utf8").trim().split(/\s+/).map(Number);
 const last = new Map([[0, 0]]);
 for (let stone = 1; stone <= n; stone++)

@@ -1,5 +1,5 @@
-// Stores for each possible sum the stone that reached it first. From the best sum it follows the
-// stones back.
+// Stores for each possible sum the stone that reached it first. From the best sum, it then follows
+// the stones back.
 #include <cstdio>
 #include <numeric>
 #include <vector>

@@ -1,5 +1,5 @@
 // Tries every heap: correct, but 2^60 heaps take longer than a lifetime. The name of this directory
-// leaves open how it fails; it will reach the time limit.
+// does not state how the program fails. It reaches the time limit.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

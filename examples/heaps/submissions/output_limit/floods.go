@@ -1,4 +1,4 @@
-// Prints stones without end. It reaches the output limit long before any other limit.
+// Prints stones endlessly. It reaches the output limit long before any other limit.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Parses the end of its input as a number: a panic. It ends by SIGABRT or with exit status 101,
-// depending on the compiler's options. Run-time error.
+// Parses the end of its input as a number, which panics. Depending on the compiler's options, the
+// program ends by SIGABRT or with exit status 101. Run-time error.
 use std::io::Read;
 
 fn main() {

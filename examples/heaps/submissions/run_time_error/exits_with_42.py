@@ -1,5 +1,5 @@
-# Prints a correct division and exits with 42, the status by which a validator accepts. A submission
-# that exits with anything but 0 has failed: run-time error.
+# Prints a correct division and exits with 42, the status with which a validator accepts. A
+# submission that exits with any status other than 0 has failed: run-time error.
 import sys
 
 n, *weights = map(int, sys.stdin.read().split())

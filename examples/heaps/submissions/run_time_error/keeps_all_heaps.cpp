@@ -1,6 +1,6 @@
-// Stores every possible heap: their number doubles with each stone, up to 2^60. The kernel kills it
-// at the memory limit. If only the address space is limited, it ends by std::bad_alloc and SIGABRT.
-// This directory covers both results.
+// Stores every possible heap. Their number doubles with each stone, up to 2^60. The kernel kills
+// the program at the memory limit. If only the address space is limited, the program ends by
+// std::bad_alloc and SIGABRT. This directory covers both results.
 #include <array>
 #include <cstdio>
 #include <vector>

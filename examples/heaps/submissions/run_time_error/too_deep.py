@@ -1,5 +1,5 @@
-# Tries the heaps by recursion, deeper than the interpreter allows: RecursionError, exit status 1.
-# Run-time error.
+# Tries the heaps recursively, more deeply than the interpreter allows: RecursionError, exit status
+# 1. Run-time error.
 def lay(stone):
     return lay(stone + 1) or lay(stone)
 

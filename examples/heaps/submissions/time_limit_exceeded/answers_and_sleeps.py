@@ -1,5 +1,6 @@
 # Prints a correct division, flushes and closes its output, and sleeps for an hour. A program that
-# does not end has not answered in time. The real-time limit ends it and decides the verdict.
+# does not end has not answered in time. The real-time limit ends the program and decides the
+# verdict.
 import os
 import sys
 import time

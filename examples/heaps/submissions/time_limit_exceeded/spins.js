@@ -1,2 +1,2 @@
-// Spins without end. The CPU time limit ends it.
+// Spins endlessly. The CPU time limit ends it.
 for (;;);

@@ -1,5 +1,5 @@
 // The correct heap, but with stones numbered from 0. Wrong answer: stone 0 does not exist, or the
-// numbers mean other stones.
+// numbers refer to other stones.
 const [n, ...weights] = require("fs").readFileSync(0, "utf8").trim().split(/\s+/).map(Number);
 const last = new Map([[0, 0]]);
 for (let stone = 1; stone <= n; stone++)

@@ -1,5 +1,5 @@
-# Puts the heaviest remaining stone on the lighter heap. Often nearly correct, but 400 g off on the
-# first sample: wrong answer.
+# Puts the heaviest remaining stone on the lighter heap. This is often nearly correct, but it is off
+# by 400 g on the first sample: wrong answer.
 import sys
 
 n, *weights = map(int, sys.stdin.read().split())

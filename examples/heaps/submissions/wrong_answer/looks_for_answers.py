@@ -1,7 +1,7 @@
 # Searches for a division in other files. It reads every small file that it can reach, at any path,
 # and uses any content that is a better division of its stones than its own (no stone on the first
-# heap). It must not find answers or outputs of other submissions: wrong answer. It stops after 0.3
-# s of CPU time, so that no limit decides.
+# heap). It must not find answers or the output of other submissions: wrong answer. It stops after
+# 0.3 s of CPU time, so that no limit decides.
 import os
 import sys
 import time

@@ -1,5 +1,5 @@
 // Announces all stones and prints half of them. Wrong answer: the output ends too early. A
-// validator must neither wait for more numbers nor take the missing ones for 0.
+// validator must neither wait for more numbers nor treat the missing ones as 0.
 package main
 
 import "fmt"

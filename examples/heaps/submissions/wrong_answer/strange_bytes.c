@@ -1,6 +1,6 @@
 /* Prints bytes that are not text, a NUL byte, and terminal control sequences: clear the screen, set
  * the title, write from right to left. They must not confuse the validator, and a judge that shows
- * its message must not pass them on. Wrong answer. */
+ * the validator's message must not pass them on. Wrong answer. */
 #include <stdio.h>
 
 int main(void) {

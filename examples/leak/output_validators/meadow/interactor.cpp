@@ -5,7 +5,7 @@
 static std::string line_of_submission() {
     constexpr std::size_t LONGEST = 40;
     std::string line;
-    // Reads single bytes: after the answer it takes no more input from the submission.
+    // Reads single bytes, so that it consumes no more input from the submission after the answer.
     for (char c; line.size() < LONGEST;) {
         const ssize_t length = read(STDIN_FILENO, &c, 1);
         if (length < 0 && errno == EINTR)
@@ -27,7 +27,7 @@ Said hear(long sections) {
     if (line.size() < 3 || (line[0] != '?' && line[0] != '!') || line[1] != ' ')
         throw Wrong("a line is neither `? i` nor `! i`");
     if (line.size() > 9 || line.find_first_not_of("0123456789", 2) != std::string::npos)
-        throw Wrong("after `?` or `!` comes no number of a section");
+        throw Wrong("`?` or `!` is not followed by a section number");
     const long section = std::stol(line.substr(2));
     if (section < 1 || section > sections)
         throw Wrong("there is no section " + std::to_string(section));
@@ -36,7 +36,7 @@ Said hear(long sections) {
 
 void say(const std::string& line) {
     const std::string bytes = line + "\n";
-    // A single write, so that a line is never split.
+    // Uses a single write, so that a line is never split.
     while (write(STDOUT_FILENO, bytes.data(), bytes.size()) < 0 && errno == EINTR) {
     }
 }

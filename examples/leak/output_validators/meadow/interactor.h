@@ -16,9 +16,9 @@ struct Said {
 };
 
 /// Reads a line, but keeps no more of it than a valid line needs, because a submission may write
-/// without end.
+/// endlessly.
 Said hear(long sections);
 
-/// Sends a line at once. A submission that no longer reads is not an error: its next line, or the
-/// end of its output, decides.
+/// Sends a line at once. It is not an error if the submission no longer reads: its next line, or
+/// the end of its output, decides.
 void say(const std::string& line);

@@ -1,7 +1,8 @@
 // meadow INPUT ANSWER FEEDBACK_DIRECTORY, connected to the submission's output and input
 //
-// Keeps the sections that can have the leak, given all replies so far. A fixed leak determines each
-// reply. Without one, the leak is placed in the larger remaining part, so guessing never helps.
+// Keeps track of the sections that can have the leak, given all replies so far. If the leak is
+// fixed, it determines each reply. Otherwise the leak is placed in the larger remaining part, so
+// guessing never helps.
 #include "interactor.h"
 #include <algorithm>
 #include <csignal>

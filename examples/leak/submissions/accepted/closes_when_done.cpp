@@ -1,5 +1,5 @@
 // Finds the leak, closes its input and output, runs for another tenth of a second and exits with 0.
-// This is not a fault: accepted.
+// This is allowed: accepted.
 #include <chrono>
 #include <iostream>
 #include <string>

@@ -1,5 +1,5 @@
-// The same algorithm as halve.cpp, driven by events: each line read causes the next one to be
-// written.
+// The same algorithm as halve.cpp, driven by events: after each line that it reads, it writes the
+// next one.
 const lines = require("readline").createInterface({ input: process.stdin });
 let first = 1;
 let last = null;

@@ -1,5 +1,5 @@
-// Finds the leak and panics. The interactor accepts, but the submission must also end well:
-// run-time error.
+// Finds the leak and panics. The interactor accepts, but the submission must also exit
+// successfully: run-time error.
 use std::io::{self, BufRead};
 
 fn main() {

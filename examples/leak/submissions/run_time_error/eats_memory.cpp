@@ -1,6 +1,6 @@
-// Asks a question and allocates memory without end. The kernel kills it at the memory limit. If
-// only the address space is limited, it ends by std::bad_alloc and SIGABRT. The kernel must not
-// kill the interactor, which waits beside it.
+// Asks a question and allocates memory endlessly. The kernel kills the program at the memory limit.
+// If only the address space is limited, the program ends by std::bad_alloc and SIGABRT. The kernel
+// must not kill the interactor, which is waiting at the same time.
 #include <cstring>
 #include <iostream>
 

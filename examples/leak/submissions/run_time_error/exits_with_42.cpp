@@ -1,5 +1,5 @@
-// Writes nothing and exits with 42, the status by which an interactor accepts. A judge that
-// confuses the two programs would accept it. Run-time error.
+// Writes nothing and exits with 42, the status with which an interactor accepts. A judge that
+// confuses the two programs would accept the submission. Run-time error.
 int main() {
     return 42;
 }

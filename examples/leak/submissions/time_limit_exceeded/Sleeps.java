@@ -1,4 +1,4 @@
-// Sleeps for an hour without asking. Time limit, by real time.
+// Sleeps for an hour without asking. The real-time limit ends it.
 public class Sleeps {
     public static void main(String[] arguments) throws InterruptedException {
         Thread.sleep(3600 * 1000);

@@ -1,5 +1,5 @@
 # Finds the leak and sleeps for an hour. The interactor accepts, but the submission must also end in
-# time: time limit, by real time.
+# time. The real-time limit ends it.
 import time
 
 n, q = map(int, input().split())

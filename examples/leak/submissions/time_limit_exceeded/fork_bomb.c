@@ -1,6 +1,6 @@
 /* A fork bomb that holds both pipes open in every process. The number of processes is limited, so
  * fork soon fails. All processes spin until they have used their common CPU time: time limit. The
- * interactor must still get CPU time, and no process may remain. */
+ * interactor must still receive CPU time, and no process may remain. */
 #include <unistd.h>
 
 int main(void) {

@@ -1,5 +1,5 @@
-// Asks as often as it may, knows the leak and does not print it. It reads on instead. Time limit,
-// by real time.
+// Asks as often as it may and knows the leak, but keeps reading instead of printing it. The
+// real-time limit ends it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-/* Asks, but the question stays in its own buffer. It waits for the reply, and the interactor waits
- * for the question. This deadlock is the submission's fault: time limit, by real time. */
+/* Asks a question that stays in its own buffer. It waits for the reply, and the interactor waits
+ * for the question. This deadlock is the submission's fault. The real-time limit ends it. */
 #include <stdio.h>
 
 int main(void) {

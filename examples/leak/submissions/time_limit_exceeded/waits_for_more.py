@@ -1,4 +1,4 @@
-# Reads a second line before it has asked a question. The interactor never sends it: time limit, by
-# real time.
+# Reads a second line before it has asked a question. The interactor never sends this line. The
+# real-time limit ends the submission.
 n, q = map(int, input().split())
 print("!", input())

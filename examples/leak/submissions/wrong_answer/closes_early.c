@@ -1,6 +1,6 @@
 /* Asks one question, closes its output without reading the reply, and exits with 0 a little later.
- * The interactor sees the end of its input either at the close or at the exit, and in both cases
- * without an answer: wrong answer. */
+ * The interactor sees the end of its input at the close or at the exit. In both cases it has
+ * received no answer: wrong answer. */
 #include <stdio.h>
 #include <time.h>
 

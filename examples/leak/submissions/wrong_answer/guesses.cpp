@@ -1,4 +1,4 @@
-// Answers with the middle without asking. Wrong answer.
+// Answers with the middle section without asking. Wrong answer.
 #include <iostream>
 
 int main() {

@@ -1,7 +1,7 @@
 # Searches for the interactor's input: any file, command line or environment with a line "n q p". It
-# knows n and q already, and p is the leak. It must not find the line, although the interactor runs
-# beside it. Then it guesses. Wrong answer. It stops after 0.3 s of CPU time, so that no limit
-# decides.
+# already knows n and q, and p is the leak. It must not find the line, although the interactor runs
+# at the same time. Then it guesses. Wrong answer. It stops after 0.3 s of CPU time, so that no
+# limit decides.
 import os
 import re
 import time

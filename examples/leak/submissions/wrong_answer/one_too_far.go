@@ -1,4 +1,4 @@
-// Rounds the middle in the wrong direction and answers with the section after the leak: wrong
+// Rounds the middle in the wrong direction and answers with the section after the leak. Wrong
 // answer.
 package main
 

@@ -1,5 +1,5 @@
-/* Writes one line without end and reads nothing. An interactor that waits for the end of the line
- * or stores all of it would fail. This interactor rejects after a few bytes and exits. */
+/* Writes one endless line and reads nothing. An interactor that waits for the end of the line or
+ * stores all of it would fail. This interactor rejects after a few bytes and exits. */
 #include <string.h>
 #include <unistd.h>
 

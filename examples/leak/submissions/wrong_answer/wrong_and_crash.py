@@ -1,5 +1,5 @@
-# Gives a wrong answer and crashes at once, before the interactor can have read it. The interactor
-# decides by the answer alone: wrong answer, not a run-time error.
+# Gives a wrong answer and crashes immediately, before the interactor can have read the answer. The
+# interactor decides by the answer alone: wrong answer, not a run-time error.
 import os
 
 print("! 1", flush=True)

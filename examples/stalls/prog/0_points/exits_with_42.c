@@ -1,5 +1,5 @@
-/* Prints the correct answer and exits with 42, the status by which some validators accept. A
- * program that exits with anything but 0 has failed: 0 points. */
+/* Prints the correct answer and exits with 42, the status with which some validators accept. A
+ * program that exits with any status other than 0 has failed: 0 points. */
 #include <stdio.h>
 
 static long long pays[2501], best[2501];

@@ -1,5 +1,5 @@
-// Repeatedly takes the stall that pays most of those left. Every group has a test in which one
-// stall pays more than each neighbour, but less than both together: 0 points.
+// Repeatedly takes the stall that pays most among those that are left. In every group there is a
+// test in which one stall pays more than each neighbour, but less than both together: 0 points.
 use std::io::{self, Read};
 
 fn main() -> io::Result<()> {
@@ -11,7 +11,7 @@ fn main() -> io::Result<()> {
     order.sort_by_key(|&stall| std::cmp::Reverse(pays[stall]));
     let mut used = vec![false; pays.len() + 2];
     for stall in order {
-        // Places are counted from 1 here, so that each has neighbours.
+        // Places are counted from 1 here, so that each place has neighbours.
         used[stall + 1] = !used[stall] && !used[stall + 2];
     }
     let stalls: Vec<usize> = (0..pays.len()).filter(|&stall| used[stall + 1]).collect();

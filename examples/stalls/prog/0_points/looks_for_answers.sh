@@ -1,6 +1,6 @@
 # Searches for the answer where Sim's packages have it and where a judge may have put it, by name
 # and by content: a file whose first number is the sum of the stalls that follow. It must not find
-# any. It prints nothing else and gets 0 points.
+# the answer. It prints nothing else and gets 0 points.
 read -r n
 read -ra pays
 shopt -s nullglob

@@ -1,4 +1,4 @@
-{ The final `end` is missing. It cannot be compiled: 0 points. }
+{ The final `end` is missing. The program cannot be compiled: 0 points. }
 program no_program;
 
 begin

@@ -1,4 +1,4 @@
-# Leaves children that sleep for an hour and hold its output open. Its answer counts, and the
+# Leaves children that sleep for an hour and keep its output open. Its answer counts, and the
 # sandbox kills the children with the run: 100 points.
 sleep 3600 &
 (while :; do sleep 100; done) &

@@ -7,7 +7,7 @@
 
 struct Choice {
     std::int64_t paid = 0;
-    // Room for the largest test of group 2, so that the memory is soon used up.
+    // Has room for the largest test of group 2, so that the memory is soon used up.
     bool used[500] = {};
 };
 

@@ -1,4 +1,4 @@
-/* Adds in 32 bits, which overflows in group 3. Groups 1 and 2: 50 points. */
+/* Adds with 32 bits, which overflow in group 3. Groups 1 and 2: 50 points. */
 #include <stdint.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-// Prints the correct sum and then every stall, so neighbours are among them. It gets 60 % of each
-// test, except where all stalls are the choice: 60 points.
+// Prints the correct sum and then every stall, including neighbours. It gets 60 % of the points of
+// each test, except where all stalls are the choice: 60 points.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>

@@ -1,4 +1,4 @@
-// Computes for how many minutes the tide was not higher than a given height.
+// Computes for how many minutes the tide was no higher than a given height.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,7 @@ public:
     double minutes(int height) const;
 
 private:
-    // A bend takes effect at a height and adds a number of minutes for each millimetre above it.
+    // A bend starts at a height and adds a number of minutes for each millimetre above it.
     struct Bend {
         int height;
         double jump, slope;
