@@ -15,7 +15,7 @@ use std::time::Duration;
 const DOUBLE: &str = "read n\necho $((n * 2))\n";
 const LONG: Duration = Duration::from_secs(60);
 
-/// Judges `accepted/slow.sh`, and cancels this once a process has the argument `sleeps`. Then
+/// Judges `accepted/slow.sh`, and cancels the call once a process has the argument `sleeps`. Then
 /// judges `accepted/double.sh` with the same judge. Returns both reports.
 fn cancel(package: &Package, sleeps: &str) -> [SubmissionReport; 2] {
     let choice = if has_cgroups() {

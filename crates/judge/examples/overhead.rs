@@ -1,5 +1,5 @@
-//! Measures the cost of judging. 100 tests of 5 ms each are judged, and compared with a shell loop
-//! that runs the same program on the same files, one at a time and in parallel on all CPUs.
+//! Measures the cost of judging 100 tests of 5 ms each, compared with a shell loop that runs the
+//! same program on the same files. Both run one test at a time, and tests in parallel on all CPUs.
 //!
 //! ```text
 //! cargo build --release --bin millibox-supervisor

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Cancels the judging call that received it: the judge kills the running programs and starts no
-/// others.
+/// Cancels the call of the judge to which it was passed: the judge kills the running programs and
+/// starts no others.
 ///
 /// Clones cancel the same call. The judge checks the token before each test, and every 50 ms while
 /// a program runs.

@@ -39,7 +39,7 @@ pub enum JudgeFailure {
     Feedback(#[from] FeedbackError),
     /// The submission's world shows a file that the submission must not see.
     #[error(
-        "the submission could read {}, since its world shows {}; move the package to another \
+        "the submission could read {}, because its world contains {}; move the package to another \
          directory",
         .file.display(), .shown.display()
     )]

@@ -242,8 +242,8 @@ pub(crate) fn read_now(pipe: &OwnedFd, buffer: &mut [u8]) -> rustix::io::Result<
 
 /// Moves a run's input and outputs until it ends, and returns its result.
 ///
-/// The run ends on too much output, on an excess that `watch` finds, or on a cancelled token. When
-/// the function returns, it has moved the whole output.
+/// The pump ends the run if there is too much output, if `watch` finds an excess, or if the token
+/// is cancelled. When the function returns, it has moved the whole output.
 pub(crate) fn pump(
     run: &Handle,
     input: &mut Input<'_>,

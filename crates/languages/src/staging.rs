@@ -46,7 +46,7 @@ pub enum StagingError {
     TooManyFiles(PathBuf),
     /// A symbolic link leads out of the root, or to a directory above the link.
     #[error(
-        "the link {} leads to {}; put a file of {} in its place", .link.display(),
+        "the link {} leads to {}; replace it with a file in {}", .link.display(),
         .target.display(), .root.display()
     )]
     Link {

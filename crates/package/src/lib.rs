@@ -80,7 +80,7 @@ const MAIN_FILES: [&str; 3] = ["problem.yaml", "domjudge-problem.ini", "Simfile"
 /// see [`Bound`].
 ///
 /// # Errors
-/// Returns all faults of the package if one of them is an error.
+/// All faults of the package, if one of them is an error.
 pub fn read(path: &Path) -> Result<Problem, Faults> {
     read_as(path, Purpose::Judge)
 }

@@ -1,7 +1,7 @@
 //! The model of a problem, independent of its package format.
 //!
-//! The enums that determine how a problem is judged or made are exhaustive: a judge must handle
-//! each value, and the compiler shows where it does not.
+//! The enums that determine how a problem is judged or its tests are generated are exhaustive: a
+//! judge must handle each value, and the compiler shows where it does not.
 
 use crate::archive::Unpacked;
 use crate::constants::Constants;

@@ -103,7 +103,7 @@ fn resident_mib() -> u64 {
 }
 
 #[test]
-fn yaml_aliases_of_a_long_text_are_counted() {
+fn yaml_aliases_of_long_text_are_counted() {
     let mut text = format!("name: &a {}\nkeywords:\n", "x".repeat(900 << 10));
     (0..4_000).for_each(|_| text.push_str("- *a\n"));
     Bomb::icpc(&text).exceeds(Bound::Text);
@@ -296,7 +296,7 @@ fn missing_generators_take_linear_time() {
 }
 
 #[test]
-fn submissions_yaml_of_many_patterns_is_refused() {
+fn submissions_yaml_with_many_patterns_is_refused() {
     let bomb = Bomb::icpc("problem_format_version: 2025-09\nname: x\nuuid: 1\n");
     let patterns: String = (0..20_000)
         .map(|key| format!("\"acc*/{{a{key},b*,c}}*.cpp\": {{}}\n"))
@@ -306,7 +306,7 @@ fn submissions_yaml_of_many_patterns_is_refused() {
 }
 
 #[test]
-fn submissions_yaml_of_a_long_pattern_is_refused() {
+fn submissions_yaml_with_long_pattern_is_refused() {
     let bomb = Bomb::icpc("problem_format_version: 2025-09\nname: x\nuuid: 1\n");
     bomb.file(
         "submissions/submissions.yaml",

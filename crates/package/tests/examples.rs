@@ -145,7 +145,7 @@ fn examples_have_their_formats_and_kinds() {
         ]
     );
     assert_eq!(problem.test("sta3a").unwrap().memory, Some(32 << 20));
-    // Three tests are written by hand, and generators make the others.
+    // Three tests are written by hand, and generators produce the others.
     assert_eq!(problem.tests().count(), 3 + problem.generators.len());
 }
 
@@ -245,7 +245,7 @@ fn examples_have_accepted_submissions_in_all_languages() {
 
 /// The comment states what the submission does and which verdict it receives.
 #[test]
-fn submissions_of_examples_begin_with_a_comment() {
+fn submissions_of_examples_begin_with_comment() {
     for name in ALL {
         for submission in &example(name).submissions {
             let text = |path: &PathBuf| fs::read_to_string(path).unwrap();

@@ -140,7 +140,7 @@ fn stopped() -> SetterError {
 /// possibly behind a link.
 fn place(to: &Path) -> Result<PathBuf, FileFault> {
     const NOT_REGULAR: FileFault = FileFault::NotRegular(Remedy::NameAnother);
-    // These paths name open files. A new file at such a path would not reach the open file.
+    // These paths name open files. A new file at such a path would have no effect on the open file.
     if [
         "/proc",
         "/dev/fd",

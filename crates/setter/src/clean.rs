@@ -1,4 +1,4 @@
-//! Removes the files that `generate` made.
+//! Removes the files that `generate` created.
 
 use super::error::{FileAction, FileFault, file};
 use super::record::{Record, RecordedFile, of_file, regular};
@@ -17,7 +17,7 @@ use std::path::Path;
 pub struct Report {
     /// Removed files, as paths below the package.
     pub removed: Vec<String>,
-    /// Files that were kept because they have changed since they were made.
+    /// Files that were kept because they have changed since they were generated.
     pub kept: Vec<String>,
 }
 

@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use zip::result::ZipError;
 
-/// Why a setter's tool did not do its work.
+/// Why a setter's tool failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetterError {
@@ -28,7 +28,7 @@ pub enum SetterError {
     /// Programs of the package do not behave as they should. There is at least one fault.
     #[error("{}", Lines(.0))]
     Programs(Vec<ProgramFault>),
-    /// The caller's request is not possible.
+    /// The caller's request cannot be fulfilled.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// The machine, the sandbox or a file failed. The package is not to blame.
@@ -75,7 +75,7 @@ pub enum RequestError {
         pattern: String,
         /// The parser's reason.
         reason: &'static str,
-        /// The position of the error, from 1.
+        /// The position of the error, counted from 1.
         position: usize,
     },
     /// A test does not exist.
@@ -86,7 +86,7 @@ pub enum RequestError {
         /// The most similar name of a test.
         nearest: Option<String>,
     },
-    /// The directory of a new package has content.
+    /// The directory for a new package is not empty.
     #[error("{}: the directory is not empty; name an empty or a new directory", .0.display())]
     NotEmpty(PathBuf),
     /// A title cannot be used.
@@ -120,7 +120,7 @@ pub enum ProgramFault {
         /// The reason.
         fault: BuildFault,
     },
-    /// A file of a test cannot be made.
+    /// A file of a test cannot be generated.
     #[error("test {test}: its {kind}, by {by}{}: {fault}", Seed(.seed))]
     Make {
         /// The test.
@@ -134,7 +134,7 @@ pub enum ProgramFault {
         /// The reason.
         fault: MakeFault,
     },
-    /// An answer must be made, but its test has no input.
+    /// An answer must be generated, but its test has no input.
     #[error("test {test}: there is no input {input}")]
     NoInput {
         /// The test.
@@ -142,13 +142,13 @@ pub enum ProgramFault {
         /// The input's path below the package.
         input: String,
     },
-    /// An answer must be made, but its test has its own files.
-    #[error("test {0}: answers of tests with files of their own cannot be made")]
+    /// An answer must be generated, but its test has its own files.
+    #[error("test {0}: answers of tests with their own files cannot be generated")]
     TestWithFiles(String),
-    /// Answers must be made, but the package has no model solution.
+    /// Answers must be generated, but the package has no model solution.
     #[error("there is no model solution to make answers; add a submission that must be accepted")]
     NoModelSolution,
-    /// No submission can be measured, because none must be accepted.
+    /// No submission can be measured, because none is required to be accepted.
     #[error("there is no submission to measure; add one that must be accepted")]
     NothingToMeasure,
     /// No submission can be measured, because submissions.yaml excludes all of them.
@@ -160,7 +160,7 @@ pub enum ProgramFault {
     /// The package cannot be judged.
     #[error("{0}")]
     Package(PackageError),
-    /// A submission that must be accepted is not.
+    /// A submission that must be accepted is not accepted.
     #[error("{submission} must be accepted but is not{}: \
      {verdict}{}", OnTest(.test), Reason(.reason))]
     NotAccepted {
@@ -220,7 +220,7 @@ pub enum MakeFault {
          and input"
     )]
     Unstable {
-        /// The position of the first difference, from 1.
+        /// The position of the first difference, counted from 1.
         byte: u64,
     },
 }
@@ -296,7 +296,7 @@ pub enum MachineError {
         submission: String,
         /// The test that decided.
         test: Option<String>,
-        /// The reason of the judge error.
+        /// The reason for the judge error.
         reason: String,
     },
     /// No submission can be measured on this machine.
@@ -311,7 +311,7 @@ pub enum MachineError {
     /// The kernel returned no random numbers.
     #[error("cannot get random numbers from the kernel: {0}")]
     Random(Errno),
-    /// The record of made files cannot be encoded.
+    /// The record of generated files cannot be encoded.
     #[error("cannot encode the record of generated files: {0}")]
     Record(serde_json::Error),
 }
@@ -412,7 +412,7 @@ pub enum FileAction {
     #[error("create the package")]
     CreatePackage,
     /// Making the file readable for the sandbox.
-    #[error("make available to the sandbox")]
+    #[error("stage")]
     Stage,
 }
 

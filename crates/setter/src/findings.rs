@@ -25,7 +25,7 @@ const DEFAULT_MARGIN: f64 = 2.0;
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Findings {
-    /// Submissions that must be too slow and are.
+    /// Submissions that must be too slow, and are too slow.
     pub slow: Vec<SlowSubmission>,
     /// Remarks for the package's author, each on one line.
     pub remarks: Vec<String>,
@@ -41,7 +41,7 @@ pub struct SlowSubmission {
     pub times: f64,
     /// Whether the run was ended early, so that the actual factor may be larger.
     pub at_least: bool,
-    /// The test with this factor.
+    /// The test with the largest factor.
     pub test: String,
 }
 

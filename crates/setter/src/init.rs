@@ -36,10 +36,11 @@ pub struct Options {
     pub interactive: bool,
 }
 
-/// Writes a new package to a directory that is new or empty. If `setter` is given, makes the tests.
+/// Writes a new package to a directory that is new or empty. If `setter` is given, generates the
+/// tests.
 ///
 /// # Errors
-/// The directory is not empty or cannot be written, or the tests cannot be made, for example
+/// The directory is not empty or cannot be written, or the tests cannot be generated, for example
 /// because no compiler is installed. In these cases the package is removed.
 pub fn init(
     setter: Option<&Setter<'_>>,
@@ -78,7 +79,7 @@ pub fn init(
     if name.trim().is_empty() || name.contains(char::is_control) {
         return Err(RequestError::Title(name).into());
     }
-    // If the directory exists, make the package inside it, and otherwise beside it.
+    // If the directory exists, create the package inside it, and otherwise beside it.
     let parent = if there {
         place.clone()
     } else {
@@ -110,7 +111,7 @@ pub fn init(
     replacement.commit()
 }
 
-/// Makes a title from the directory's name.
+/// Derives a title from the directory's name.
 fn title(base: &str) -> String {
     let words = base.replace(['-', '_'], " ");
     let mut letters = words.trim().chars();
@@ -120,7 +121,7 @@ fn title(base: &str) -> String {
     )
 }
 
-/// Makes a short name that Sim accepts: letters and digits.
+/// Derives a short name that Sim accepts: letters and digits.
 fn label(base: &str) -> String {
     let label: String = base
         .chars()

@@ -1,5 +1,5 @@
-//! Tools for problem setters: create a package, make its tests, validate it, find its limits, pack
-//! it and clean it.
+//! Tools for problem setters: create a package, generate its tests, validate it, determine its time
+//! limits, pack it and remove generated files.
 //!
 //! docs/guide/problem.md is the guide to these tools.
 //!
@@ -11,10 +11,10 @@
 //! | `limits` | time limits from the model solution's times |
 //! | `findings` | conclusions about a package from judging its own submissions |
 //! | `archive` | the package as a `.zip` archive, with the same bytes for the same files |
-//! | `clean` | removes the files that `generate` made |
+//! | `clean` | removes the files that `generate` created |
 //! | `error` | the errors of all tools |
 //! | `selection` | the tests that a caller names |
-//! | `record` | the record of made files and their sources |
+//! | `record` | the record of generated files and their sources |
 //! | `replace` | replacing several files, all or none |
 //! | `programs` | compiling and running programs of the package in parallel |
 #![forbid(unsafe_code)]

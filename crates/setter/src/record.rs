@@ -1,8 +1,8 @@
-//! The record of made files and their sources: `.millibox/made.json` in the package.
+//! The record of generated files and their sources: `.millibox/made.json` in the package.
 //!
-//! A file is current if it was made from the sources in the record. A file may be replaced or
-//! removed if its content is the same as in the record. Without a record, all files are made again,
-//! but files that already exist are neither replaced nor removed.
+//! A file is current if it was generated from the sources in the record. A file may be replaced or
+//! removed if its content is the same as in the record. Without a record, all files are generated
+//! again, but files that already exist are neither replaced nor removed.
 
 use super::error::{FileAction, FileFault, MachineError, Remedy, file};
 use super::{RequestError, SetterError};
@@ -23,9 +23,10 @@ use std::path::{Path, PathBuf};
 /// a dot.
 const RECORD_DIRECTORY: &str = ".millibox";
 const RECORD_FILE: &str = "made.json";
-/// Version of the procedure that makes files. A record of another version is ignored.
+/// Version of the procedure that generates files. A record of another version is ignored.
 const RECORD_VERSION: u32 = 1;
-/// Maximum length of a record. The record of a package with a hundred thousand files has 20 MiB.
+/// Maximum length of a record. The record of a package with a hundred thousand files is 20 MiB
+/// long.
 const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// The record, and the lock that permits changing the package's files.
@@ -47,7 +48,7 @@ pub(super) struct Content {
     pub directories: BTreeSet<String>,
 }
 
-/// A made file.
+/// A generated file.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RecordedFile {
     /// Digest of all sources of the file.
@@ -126,7 +127,7 @@ impl Record {
         &self.content
     }
 
-    /// Whether the file was made from exactly these sources and has not changed.
+    /// Whether the file was generated from exactly these sources and has not changed.
     pub fn is_current(&self, path: &str, sources: &str, content: Option<&str>) -> bool {
         self.content
             .files

@@ -10,7 +10,7 @@ use millibox_tests::{eventually, has_cgroups_or_skips, processes_with_argument, 
 use std::time::Duration;
 
 #[test]
-fn submission_over_time_limit_exceeds_time_limit() {
+fn submission_over_time_limit_has_time_limit_verdict() {
     let supervisor = supervisor();
     let little_cpu = Limits {
         cpu_time: Duration::from_millis(60),
@@ -36,7 +36,7 @@ fn submission_over_time_limit_exceeds_time_limit() {
 }
 
 #[test]
-fn submission_over_memory_limit_exceeds_memory_limit() {
+fn submission_over_memory_limit_has_memory_limit_verdict() {
     let supervisor = supervisor();
     if !has_cgroups_or_skips(&supervisor) {
         return;
@@ -121,7 +121,7 @@ fn stack_limit_equals_memory_limit() {
 }
 
 #[test]
-fn endless_output_exceeds_output_limit() {
+fn endless_output_has_output_limit_verdict() {
     let supervisor = supervisor();
     let small = Limits {
         output: 3 * MIB,
@@ -132,7 +132,7 @@ fn endless_output_exceeds_output_limit() {
 }
 
 #[test]
-fn fork_bomb_exceeds_time_limit_and_is_killed() {
+fn fork_bomb_has_time_limit_verdict_and_is_killed() {
     let supervisor = supervisor();
     let short = Limits {
         cpu_time: Duration::from_millis(200),

@@ -145,7 +145,7 @@ fn time_limit_takes_precedence_over_other_verdicts() {
 }
 
 #[test]
-fn failures_of_judge_name_the_failing_object() {
+fn failures_of_judge_name_failing_object() {
     let supervisor = supervisor();
     let mut worker = Worker::new(&supervisor);
     let data = Data::new("", "");

@@ -47,7 +47,7 @@ fn submission_receives_files_and_arguments_and_code_limit() {
         &format!("{DOUBLE}# {}\n", "x".repeat(2000)),
     );
     let judged = package.judge(&["long.sh"]);
-    judged.exits_with(0).prints("and the problem allows 1024");
+    judged.exits_with(0).prints("but the problem allows 1024");
 }
 
 #[test]

@@ -310,7 +310,8 @@ fn unusable_cache_directory_warns_and_judges() {
             "{stderr}"
         );
         assert!(
-            stderr.contains("--no-cache") && stderr.contains(&format!("{variable} leads there")),
+            stderr.contains("--no-cache")
+                && stderr.contains(&format!("the path comes from {variable}")),
             "{stderr}"
         );
     }

@@ -48,7 +48,7 @@ fn each_verdict_matches_its_directory() {
 }
 
 #[test]
-fn submission_over_memory_limit_exceeds_memory_limit() {
+fn submission_over_memory_limit_has_memory_limit_verdict() {
     let supervisor = supervisor();
     if !has_cgroups_or_skips(&supervisor) {
         return;

@@ -43,7 +43,7 @@ fn interactor_that_closes_output_and_continues_is_judged() {
     table.expect(&[Mode::Direct], &solution, &closes, TimeLimit);
     table.expect(&[Mode::Relay], &solution, &closes, Accepted);
     // The solution sees the end of its input, but the interactor has given no verdict. If the
-    // solution then crashes, the crash therefore comes first.
+    // solution then crashes, its crash comes first.
     table.expect(
         &[Mode::Relay],
         &["read", "exit:0"],

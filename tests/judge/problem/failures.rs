@@ -105,7 +105,7 @@ fn problem_command_on_other_files_fails_with_one_message() {
             "nowhere",
             "nowhere: error: cannot be read: No such file or directory",
         ),
-        ("empty", "empty: error: no problem package: "),
+        ("empty", "empty: error: not a problem package: "),
         (
             "file",
             "file: error: neither a directory nor a zip archive: ",

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn compare_of_tokens_longer_than_the_buffer_finds_the_difference() {
+    fn compare_tokens_longer_than_buffer_finds_difference() {
         let long = "x".repeat(1 << 20);
         let text = format!("a {long} b\n{long}");
         assert!(same(&text, &text.to_uppercase(), ""));
@@ -413,7 +413,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
-        fn compare_agrees_with_the_reference(
+        fn compare_agrees_with_reference(
             output in "([aAbB]|[0-2]|\\.|-|1e|[ \n\t]){0,12}",
             other in "([aAbB]|[0-2]|\\.|-|1e|[ \n\t]){0,12}",
             own in any::<bool>(),

@@ -20,7 +20,7 @@ pub struct Answer {
     /// The comment, made printable and cut at [`COMMENT_LIMIT`](crate::verdict::COMMENT_LIMIT). If
     /// an ICPC validator rejects an output without a comment, this field states that.
     pub comment: String,
-    /// Points, if the program gave any.
+    /// The points, if the program reported any.
     pub points: Option<Points>,
 }
 
@@ -100,7 +100,7 @@ pub enum AnswerFault {
     /// An ICPC validator's multiplier is out of range.
     #[error("score_multiplier.txt contains {0}, which is not between 0 and 1")]
     Multiplier(f64),
-    /// A feedback file holds no number.
+    /// A feedback file does not contain a number.
     #[error("{file} contains {text:?}, which is not a number")]
     NotANumber {
         /// The feedback file.

@@ -100,7 +100,7 @@ pub enum FeedbackError {
         errno: Errno,
     },
     /// A feedback directory cannot be created.
-    #[error("cannot make a feedback directory in {}: {errno}", .place.display())]
+    #[error("cannot create a feedback directory in {}: {errno}", .place.display())]
     Create {
         /// The place.
         place: PathBuf,

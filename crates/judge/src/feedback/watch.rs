@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn watch_on_a_full_disk_reports_excess() {
+    fn watch_on_full_disk_reports_excess() {
         let ids = (
             rustix::process::geteuid().as_raw(),
             rustix::process::getegid().as_raw(),

@@ -47,8 +47,9 @@ pub(super) fn decide(conversation: Conversation, limits: &Limits, mode: Mode) ->
         solution.outcome,
         Outcome::NotStarted(_) | Outcome::SandboxError(_)
     );
-    // A relay may deliver the solution's output long after the solution's end. There the
-    // interactor's time begins when the judge, which moves the output, sees that end.
+    // A relay may deliver the solution's output long after the solution's end. In relay mode, the
+    // interactor's grace period therefore begins when the judge, which moves the output, sees that
+    // end.
     let unaware = mode == Mode::Relay && !interactor_saw_end && solution.outcome != Outcome::Killed;
     let unaware = unaware || ended_unaware(&interactor, &solution);
     let overruled = answer.verdict != Verdict::Accepted && !never_ran && unaware;

@@ -114,8 +114,8 @@ impl Link {
         }
     }
 
-    /// Lets the reader see the end of its input after the bytes that were written. The caller knows
-    /// that the writer has ended.
+    /// Lets the reader see the end of its input after the bytes that were written. The writer must
+    /// have ended.
     pub fn close_writer(&mut self) {
         match self {
             Link::Direct(direct) => direct.write = None,
@@ -124,7 +124,7 @@ impl Link {
     }
 
     /// Discards unread bytes as far as possible, so that the reader sees the end of its input after
-    /// the bytes that it has read. The writer has ended.
+    /// the bytes that it has read. The writer must have ended.
     pub fn discard_unread(&mut self) {
         match self {
             Link::Direct(direct) => drain(&direct.read),
@@ -141,7 +141,7 @@ impl Link {
         }
     }
 
-    /// Discards everything that is written from now on. The caller knows that the reader has ended.
+    /// Discards everything that is written from now on. The reader must have ended.
     pub fn discard_output(&mut self) {
         match self {
             Link::Direct(direct) => direct.discards = true,

@@ -1,4 +1,4 @@
-//! Compiling a submission with the files and limits of the problem.
+//! Compiles submissions with the files and limits of the problem.
 
 use super::base::Judge;
 use millibox_languages::compile::{Compilation, NoSuite, Options as CompileOptions, Refusal};

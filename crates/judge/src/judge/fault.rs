@@ -283,7 +283,7 @@ pub enum MeasurementFault {
     NotAccepted {
         /// The test.
         test: String,
-        /// The reason of the verdict, or the checker's comment.
+        /// The reason for the verdict, or the checker's comment.
         reason: String,
     },
     /// The judge or the machine failed while compiling the submission.
@@ -294,11 +294,11 @@ pub enum MeasurementFault {
     TestFailed {
         /// The test.
         test: String,
-        /// The reason of the judge error.
+        /// The reason for the judge error.
         reason: String,
     },
     /// Judging was stopped before all tests had results.
-    #[error("judging it was interrupted")]
+    #[error("judging was interrupted")]
     NotFinished,
 }
 
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn map_paths_replaces_the_path_of_the_fault_and_of_its_cause() {
+    fn map_paths_replaces_paths_of_fault_and_cause() {
         let at = |package: &str| {
             let data = format!("{package}/data");
             let error = StagingError::TooDeep(format!("{data}/a").into());

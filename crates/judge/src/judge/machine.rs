@@ -19,8 +19,8 @@ pub enum MachineError {
     /// The supervisor cannot be started, or the allowed CPUs cannot be read.
     #[error(transparent)]
     Supervisor(#[from] Error),
-    /// This process is not allowed to use a CPU.
-    #[error("CPU {cpu} may not be used here; the allowed ones are {}", list(.allowed, ","))]
+    /// This process is not allowed to use one of the CPUs.
+    #[error("CPU {cpu} may not be used here; the allowed CPUs are {}", list(.allowed, ","))]
     CpuNotAllowed {
         /// The CPU.
         cpu: usize,
@@ -212,7 +212,8 @@ impl Machine {
         }
     }
 
-    /// Returns the supervisor after this dead one. The first thread that needs it starts it.
+    /// Returns the supervisor that follows a dead one. The first thread that needs the new
+    /// supervisor starts it.
     fn after(&self, generation: usize) -> Option<(usize, &Supervisor)> {
         let _only_one = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.supervisors.get(generation + 1)?;

@@ -42,7 +42,7 @@ impl Judge<'_> {
         }
         let plan = match Plan::new(&problem) {
             Ok(plan) => Some(plan),
-            // The pattern's fault explains this one.
+            // The fault of the pattern already explains this error.
             Err(PlanError::NoTests) if !faults.0.is_empty() => None,
             Err(error) => {
                 faults.add(&place, error.into());

@@ -31,7 +31,7 @@ mod tests {
     use super::cpu_model;
 
     #[test]
-    fn cpu_model_is_that_of_the_first_cpu() {
+    fn cpu_model_is_that_of_first_cpu() {
         let x86 = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: A CPU @ 2.0GHz\nstepping : \
             7\nmodel name : B\n";
         assert_eq!(cpu_model(x86).as_deref(), Some("A CPU @ 2.0GHz"));

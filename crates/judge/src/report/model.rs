@@ -10,7 +10,7 @@ use millibox_package::model::{self, Expected, Objective, Problem, Scoring};
 use serde::{Serialize, Serializer};
 use std::time::{Duration, SystemTime};
 
-/// The version of the JSON format, [`JudgeReport::version`]. It rises when a name is removed or
+/// The version of the JSON format, [`JudgeReport::version`]. It increases when a name is removed or
 /// changes its meaning, but not when names are added.
 pub const VERSION: u32 = 1;
 
@@ -79,9 +79,9 @@ pub struct Machine {
 pub struct WarningReport {
     /// The file or directory: the package's path as the caller gave it, and the path below it.
     pub file: String,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: Option<u32>,
-    /// The column in characters, from 1.
+    /// The column in characters, counted from 1.
     pub column: Option<u32>,
     /// The fault and its remedy.
     pub message: String,
@@ -97,7 +97,7 @@ pub struct LimitsReport {
     pub real_time_ns: u64,
     /// Memory of all processes together.
     pub memory_bytes: u64,
-    /// Length of standard output.
+    /// Maximum length of standard output.
     pub output_bytes: u64,
     /// Maximum number of processes and threads.
     pub processes: u32,

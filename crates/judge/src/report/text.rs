@@ -235,7 +235,7 @@ impl<W: Write> Protocol<W> {
     }
 
     fn groups(&mut self, report: &SubmissionReport) -> Result<()> {
-        // The root's result is the submission's.
+        // The result of the root group is the result of the submission.
         let groups = report
             .groups
             .iter()

@@ -19,7 +19,7 @@ pub(super) struct Results<'p> {
     pub grades: Vec<Option<Result<Grade, GradingError>>>,
 }
 
-/// Why a group has no grade. Its text becomes the reason of a judge error.
+/// Why a group has no grade. Its text becomes the reason for a judge error.
 pub(super) type GradingError = Arc<dyn Error + Send + Sync>;
 
 impl Results<'_> {

@@ -25,7 +25,7 @@ pub(super) struct PlannedGroup {
     pub name: String,
     pub sample: bool,
     pub rules: Rules,
-    /// How the group's tests are worth points.
+    /// How the group's tests earn points.
     pub worth: Worth,
     pub parts: Vec<Part>,
     /// Groups that must be accepted before this one is judged.
@@ -34,7 +34,7 @@ pub(super) struct PlannedGroup {
     pub tests: Range<usize>,
 }
 
-/// How the tests of a group are worth points.
+/// How the tests of a group earn points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Worth {
     /// The tests have no points, or their points are ignored.

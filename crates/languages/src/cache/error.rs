@@ -56,6 +56,6 @@ pub enum DirectoryFault {
 
 fn named_by(variable: Option<&str>) -> String {
     variable.map_or_else(String::new, |variable| {
-        format!(", or set XDG_CACHE_HOME to a directory of your own: {variable} leads there")
+        format!(", or set XDG_CACHE_HOME to your own directory (the path comes from {variable})")
     })
 }

@@ -37,7 +37,7 @@ pub const DEFAULT_CACHE_BYTES: u64 = 1 << 30;
 
 /// One program may use this fraction of the cache, so that it does not displace all others.
 const MAX_ENTRY_DIVISOR: u64 = 4;
-/// A temporary file of this age no longer has a writer. Killed processes leave such files.
+/// A temporary file of this age is abandoned. Killed processes leave such files.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 /// Beginning of the name of a temporary file.
 const TEMPORARY_PREFIX: &str = ".new-";

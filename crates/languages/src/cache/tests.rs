@@ -179,7 +179,7 @@ fn directory_of_another_writer_is_rejected() {
 }
 
 #[test]
-fn concurrent_threads_share_a_cache() {
+fn concurrent_threads_share_cache() {
     let directory = tempfile::tempdir().unwrap();
     let cache = Cache::in_directory(directory.path(), 20_000).unwrap();
     std::thread::scope(|scope| {

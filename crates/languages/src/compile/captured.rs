@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum RunFailure {
     /// A pipe cannot be created.
-    #[error("cannot make a pipe: {0}")]
+    #[error("cannot create a pipe: {0}")]
     Pipe(Errno),
     /// The input cannot be written to a pipe.
     #[error("cannot write to a pipe: {0}")]

@@ -107,7 +107,7 @@ fn constants<'b>(input: &mut ByteReader<'b>) -> Option<Vec<Constant<'b>>> {
     Some(constants)
 }
 
-/// Reads a field or method. Returns its flags, and the numbers of its name and descriptor.
+/// Reads a field or method. Returns its flags, and the constant numbers of its name and descriptor.
 fn member(input: &mut ByteReader<'_>) -> Option<(u16, u16, u16)> {
     let member = (input.u16()?, input.u16()?, input.u16()?);
     for _attribute in 0..input.u16()? {

@@ -93,10 +93,10 @@ pub enum Refusal {
     #[error(transparent)]
     Product(#[from] ProductFault),
     /// The compiler wrote no program.
-    #[error("the compiler made no program; if there are several sources, name the main one main")]
+    #[error("the compiler wrote no program; if there are several sources, name the main one main")]
     NoProgram,
     /// The build wrote no executable file of this name.
-    #[error("the build made no executable file {0}")]
+    #[error("the build wrote no executable file {0}")]
     NoExecutable(String),
     /// No class has a main method.
     #[error("no class has a main method")]
@@ -111,7 +111,7 @@ pub enum Refusal {
     #[error(transparent)]
     Language(#[from] NoSuite),
     /// The sources are longer than the problem allows.
-    #[error("its sources have {bytes} bytes, and the problem allows {limit}")]
+    #[error("its sources are {bytes} bytes long, but the problem allows {limit}")]
     CodeTooLong {
         /// The length of all sources.
         bytes: u64,
@@ -152,7 +152,7 @@ impl From<NoSuite> for CompileError {
     }
 }
 
-/// Why a source is not usable. The message continues the path.
+/// Why a source is not usable. The message follows the path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceFault {
@@ -172,7 +172,7 @@ pub enum SourceFault {
     #[error("its mode forbids even its owner to read it")]
     Mode,
     /// All sources together are too long.
-    #[error("the sources together have more than {MAX_SOURCE_MIB} MiB")]
+    #[error("the sources are larger than {MAX_SOURCE_MIB} MiB in total")]
     TooLong,
     /// The source is too long with the values of constants filled in.
     #[error("{0}")]

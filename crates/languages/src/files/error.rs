@@ -44,7 +44,7 @@ pub struct HostError {
     pub cause: Cause<io::Error>,
 }
 
-/// Why a name cannot be the name of a stored file. The message continues the name.
+/// Why a name cannot be the name of a stored file. The message follows the name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameFault {

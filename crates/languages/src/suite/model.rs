@@ -52,13 +52,14 @@ pub struct SourceRules {
     pub extensions: Vec<String>,
     /// Extensions of headers, without the dot.
     pub headers: Vec<String>,
-    /// Names of files that identify the suite: `build`.
+    /// Names of files that identify the suite, such as `build`.
     pub files: Vec<String>,
-    /// Interpreters in a first line `#!` that identify the suite.
+    /// Interpreters that identify the suite if a first line that begins with `#!` names them.
     pub shebangs: Vec<String>,
-    /// Interpreters in a first line `#!` that exclude the suite, although the extension matches.
+    /// Interpreters that exclude the suite if a first line that begins with `#!` names them,
+    /// although the extension matches.
     pub foreign_shebangs: Vec<String>,
-    /// Decides if several suites have an extension. The highest priority wins.
+    /// Decides which suite is used if several have an extension. The highest priority wins.
     pub priority: i64,
     /// Names of main sources without extension, in order of preference. If no source has one of
     /// these names, the first source is the main source.
@@ -77,13 +78,13 @@ pub struct Tool {
     pub package: String,
     /// Arguments that make the tool print its version.
     pub version: Vec<String>,
-    /// Where the installation is, if it is outside the system's directories.
+    /// Location of the installation, if it is outside the system's directories.
     pub root: Root,
     /// Another remedy, for a tool that the sandbox cannot reach.
     pub hint: Option<String>,
 }
 
-/// Where the installation of a tool is.
+/// The location of a tool's installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Root {

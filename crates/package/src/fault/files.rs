@@ -18,11 +18,9 @@ pub type SystemError = Cause<io::Error>;
 pub enum FileFault {
     #[error("cannot be read: {0}")]
     Unreadable(SystemError),
-    #[error(
-        "no problem package: there is neither problem.yaml nor domjudge-problem.ini nor Simfile"
-    )]
+    #[error("not a problem package: it has no problem.yaml, domjudge-problem.ini or Simfile")]
     NoPackage,
-    #[error("not read: this is read as an ICPC package, because it has a problem.yaml")]
+    #[error("not read: the package is read as an ICPC package, because it has a problem.yaml")]
     OtherFormat,
     #[error("longer than {mebibytes} MiB")]
     TooLong { mebibytes: u64 },
@@ -33,7 +31,7 @@ pub enum FileFault {
     #[error("directories nested deeper than {max}; not read")]
     TooDeep { max: usize },
     #[error(
-        "left out: a name may contain only letters, digits and _ . - +, and no dash at its start"
+        "left out: use only letters, digits and _ . - + in names, and do not begin them with a dash"
     )]
     Name,
     #[error("neither a file nor a directory; not read")]

@@ -351,7 +351,7 @@ pub enum GenerationFault {
     NoSource { name: Excerpt, path: Excerpt },
     #[error("generator {name:?} has no files")]
     NoSources { name: Excerpt },
-    #[error("in a list, each test is a map of its own: `- name: command`")]
+    #[error("in a list, each test must be a separate map: `- name: command`")]
     ListEntry,
     #[error("directories in a list are not supported; write them in a map")]
     DirectoryInList,

@@ -60,9 +60,9 @@ pub struct Fault {
     /// The file or directory: the package's path as the caller named it, followed by the path below
     /// it.
     pub path: PathBuf,
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: Option<u32>,
-    /// The column in characters, from 1.
+    /// The column in characters, counted from 1.
     pub column: Option<u32>,
     /// The severity.
     pub severity: Severity,

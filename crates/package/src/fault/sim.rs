@@ -33,13 +33,13 @@ pub enum ConfigFault {
     OpenArray,
     #[error("an array within an array is not allowed")]
     NestedArray,
-    #[error("the quote does not end in its line")]
+    #[error("the quoted value does not end on its line")]
     OpenQuote,
-    #[error("with its escapes, the value is not UTF-8")]
+    #[error("the value is not UTF-8 after its escapes are replaced")]
     NotUtf8,
     #[error("unknown escape \\{character}")]
     UnknownEscape { character: char },
-    #[error("\\x needs two hexadecimal digits after it")]
+    #[error("\\x must be followed by two hexadecimal digits")]
     HexadecimalEscape,
 }
 
@@ -49,7 +49,7 @@ pub enum ConfigFault {
 pub enum SimfileFault {
     #[error("`name` is missing")]
     NoName,
-    #[error("`memory_limit` is missing, and some test has no limit of its own")]
+    #[error("`memory_limit` is missing, and at least one test has no limit of its own")]
     NoMemoryLimit,
     #[error("there is no statement {path:?}")]
     NoStatement { path: Excerpt },
@@ -91,7 +91,7 @@ pub enum SimfileFault {
         /// The text that was read as the limit. `None` means that the limit is missing.
         text: Option<Excerpt>,
     },
-    #[error("limits: test {test:?} is repeated; it is first in line {first_line}")]
+    #[error("limits: test {test:?} is repeated; it first occurs in line {first_line}")]
     RepeatedLimits { test: Excerpt, first_line: u32 },
     #[error("not read: the name of a test ends in the number of its group and optional letters")]
     FileName,

@@ -187,17 +187,18 @@ pub enum Found {
     Other(ValueKind),
 }
 
-/// A hint that names the command that makes missing tests. `Display` writes the end of a message.
+/// A hint that names the command that generates missing tests. `Display` writes the end of a
+/// message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MakeHint {
-    /// The package does not describe how its tests are made.
+    /// The package does not describe how its tests are generated.
     #[error("")]
     None,
-    /// One file can be made.
+    /// One file can be generated.
     #[error("; `millibox problem gen` makes it")]
     One,
-    /// Several files can be made.
+    /// Several files can be generated.
     #[error("; `millibox problem gen` makes them")]
     Several,
 }

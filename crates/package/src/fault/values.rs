@@ -28,7 +28,7 @@ pub enum KeyFault {
     NotMap { name: Excerpt, found: ValueKind },
     #[error("a key must be a string, not {found}")]
     KeyNotText { found: ValueKind },
-    #[error("the key {key:?} is repeated; it is first in line {first_line}")]
+    #[error("the key {key:?} is repeated; it first occurs in line {first_line}")]
     Repeated { key: Excerpt, first_line: u32 },
     #[error("unknown key {key:?}, not read{suggestion}")]
     Unknown {

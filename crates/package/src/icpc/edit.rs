@@ -121,8 +121,7 @@ enum Kind {
 
 /// Finds the value at the path `keys`, which has `depth` keys.
 fn find(text: &str, depth: usize, keys: &[&str]) -> Result<Option<Found>, EditError> {
-    // For each open collection, this contains whether it is a map, and the key whose value comes
-    // next.
+    // For each open collection: whether it is a map, and the key whose value comes next.
     let mut open: Vec<(bool, Option<String>)> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| EditError::Yaml {

@@ -26,7 +26,8 @@ const DIRECTORY: &str = "generators";
 #[non_exhaustive]
 pub struct Generations {
     pub list: Vec<Generation>,
-    /// The program that makes answers, if the file names one: its place in the file and its path.
+    /// The program that generates answers, if the file names one: its place in the file and its
+    /// path.
     pub solution: Option<(Place, String)>,
 }
 
@@ -36,7 +37,7 @@ pub fn read(tree: &mut Tree, log: &Log) -> Generations {
     for generation in &made.list {
         tree.expect(&format!("data/{}.in", generation.test));
     }
-    // The model solution makes missing answers.
+    // The model solution generates missing answers.
     let inputs = ["data/sample", "data/secret"].map(|directory| {
         tree.files(directory)
             .filter_map(|path| path.strip_suffix(".in"))

@@ -41,7 +41,7 @@ pub struct Settings {
     pub arguments: Option<Vec<String>>,
 }
 
-/// The settings that the flags of the default grader make.
+/// The settings that the flags of the default grader represent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Grader {
     verdict: VerdictMode,

@@ -10,7 +10,7 @@
 //! | `points` | points of groups from version 2023-07 on |
 //! | `submissions` | submissions and their expected verdicts |
 //! | `tags` | the tags of DOMjudge in sources |
-//! | `verdicts` | the verdicts that directory names express |
+//! | `verdicts` | the verdicts that directory names imply |
 //! | `claims` | submissions.yaml |
 //! | `generators` | generators.yaml: how tests are generated |
 //! | `command` | commands of generators: their seeds and placeholders |
@@ -153,7 +153,7 @@ pub fn read(directory: &Path, label: String, purpose: Purpose, log: &Log) -> Pro
     let input_validators = input_validators(&tree, log);
     let mut submissions = submissions::read(&tree, &header, log);
     if let Some((place, path)) = &generations.solution {
-        // The submission that makes the answers is the model solution.
+        // The submission that generates the answers is the model solution.
         let model = |submission: &Submission| {
             submission.program.path == tree.path(path)
                 && submission.expected == [Expected::Accepted]

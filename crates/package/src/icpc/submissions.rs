@@ -131,8 +131,8 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
         .collect()
 }
 
-/// Combines the verdicts from the directory and the source. If both state verdicts, only those in
-/// common apply, as in DOMjudge.
+/// Combines the verdicts from the directory and the source. If both state verdicts, only the
+/// verdicts that both have in common apply, as in DOMjudge.
 fn agreed(
     directory: Option<&[Expected]>,
     source: Option<&[Expected]>,

@@ -102,8 +102,8 @@ impl<'a> TestReader<'a> {
         (found, directories)
     }
 
-    /// Reports stray files: the first few by name, and the others by number. Otherwise a misspelt
-    /// name would remove a test without notice.
+    /// Reports stray files: the first few by name, and only the number of the others. Without this
+    /// report, a misspelt name would remove a test without notice.
     pub fn report_strays(&self) {
         let strays = self.strays.borrow();
         for (path, suggestion) in strays.iter().take(MAX_LISTED_STRAYS) {
@@ -122,7 +122,7 @@ impl<'a> TestReader<'a> {
         }
     }
 
-    /// Reads the tests of a directory, sorted by name. With `deep`, reads also those of its
+    /// Reads the tests of a directory, sorted by name. With `deep`, also reads those of its
     /// subdirectories.
     pub fn tests(&self, directory: &'a str, settings: &Settings, deep: bool) -> Vec<Test> {
         let (found, directories) = self.found(directory);

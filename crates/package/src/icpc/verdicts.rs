@@ -1,4 +1,4 @@
-//! The verdicts that directory names of submissions express.
+//! The verdicts that the names of submission directories imply.
 
 use crate::model::{Expected, Format};
 

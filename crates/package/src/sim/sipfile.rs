@@ -258,8 +258,8 @@ fn arguments(text: &str) -> Vec<String> {
     words
 }
 
-/// Sim's hash of a test's name. With the same seeds, generators make the same tests as with Sim's
-/// tool.
+/// Sim's hash of a test's name. With the same seeds, generators produce the same tests as with
+/// Sim's tool.
 fn hash(name: &str) -> u64 {
     // (p - 1) * 257 + 255 is below 2^64.
     name.bytes().rev().fold(0, |hash, byte| {

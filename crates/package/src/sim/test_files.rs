@@ -32,7 +32,7 @@ pub struct TestReader<'a> {
     pub config: &'a Config<'a>,
     pub log: &'a Log,
     pub interactive: bool,
-    /// Whether the package has a Sipfile, so that answers may be made later.
+    /// Whether the package has a Sipfile, so that answers may be generated later.
     pub has_sipfile: bool,
     /// The memory limit of all tests.
     pub memory: Option<u64>,

@@ -36,7 +36,7 @@ fn link_to_package_is_not_followed() {
 }
 
 #[test]
-fn only_directory_within_a_directory_is_read() {
+fn only_directory_in_directory_is_read() {
     let package = Package::empty();
     package
         .file("inner/problem.yaml", "nmae: x\n")

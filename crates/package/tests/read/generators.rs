@@ -260,7 +260,7 @@ fn generators_yaml_with_fault_is_refused() {
         ),
         (
             in_secret("- a: gen\n        b: gen"),
-            "each test is a map of its own",
+            "each test must be a separate map",
         ),
     ] {
         package.file(FILE, &text);

@@ -5,7 +5,7 @@ use millibox_package::fault::icpc::{FlagError, GroupFault, ProgramFault};
 use millibox_package::model::Checker;
 
 #[test]
-fn headers_join_a_single_input_validator() {
+fn headers_belong_to_single_input_validator() {
     let package = Package::legacy();
     let found = || {
         package

@@ -93,7 +93,7 @@ fn simfile_with_syntax_faults_reports_all() {
         package.faults(),
         r#"Simfile:4:1: error: expected a key
 Simfile:5:9: error: expected a colon after the key "checker"
-Simfile:6:12: error: the quote does not end in its line
+Simfile:6:12: error: the quoted value does not end on its line
 Simfile:7:9: error: unknown escape \q
 Simfile:9:6: error: 'y' after the value; expected a comma or the end of the line
 Simfile:10:2: error: an array within an array is not allowed

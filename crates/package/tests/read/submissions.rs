@@ -370,7 +370,7 @@ fn required_verdicts_that_are_not_implied_are_kept() {
 }
 
 #[test]
-fn contradicting_claims_are_refused() {
+fn contradictory_claims_are_refused() {
     let package = Package::successor("");
     package
         .file("submissions/wrong_answer/w.py", "")

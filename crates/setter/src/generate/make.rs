@@ -1,4 +1,4 @@
-//! Makes files with generators and the model solution.
+//! Generates files with generators and the model solution.
 
 use super::workspace::{PendingFile, Source, Task, Workspace};
 use crate::error::{FileAction, FileFault, FileKind, MakeFault, ProgramFault, file};
@@ -24,7 +24,7 @@ pub struct KeptFile {
 }
 
 impl Setter<'_> {
-    /// Makes the files and returns those that may be put in place. Warns of files that are kept
+    /// Generates the files and returns those that may be put in place. Warns of files that are kept
     /// because a person wrote them.
     pub(super) fn make<'p>(
         &self,
@@ -76,7 +76,7 @@ impl Setter<'_> {
         Ok(ready)
     }
 
-    /// Makes one file and returns its digest and length.
+    /// Generates one file and returns its digest and length.
     fn make_one(
         &self,
         problem: &Problem,
@@ -118,7 +118,7 @@ impl Setter<'_> {
         Ok((digest, bytes))
     }
 
-    /// Runs the program that makes the file.
+    /// Runs the program that generates the file.
     fn write(&self, problem: &Problem, task: &Task<'_>, output: &File) -> Result<(), MakeError> {
         let result = match &task.source {
             Source::Run {
@@ -167,7 +167,8 @@ impl Setter<'_> {
     }
 }
 
-/// Why a file was not made: a fault of its program, or an error that does not concern the file.
+/// Why a file was not generated: a fault of its program, or an error that does not concern the
+/// file.
 enum MakeError {
     Fault(MakeFault),
     Other(SetterError),

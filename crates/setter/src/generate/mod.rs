@@ -1,15 +1,15 @@
-//! Makes inputs with generators, and answers with the model solution.
+//! Generates inputs with generators, and answers with the model solution.
 //!
 //! New files are kept beside the package's files until all of them exist and are valid. Then either
-//! all of them are put in place, or none. A file is not made again if it was made from the same
-//! sources before. An existing file that differs from the record was written by a person, and is
-//! never replaced.
+//! all of them are put in place, or none. A file is not generated again if it was generated from
+//! the same sources before. An existing file that differs from the record was written by a person,
+//! and is never replaced.
 //!
 //! | module | content |
 //! | --- | --- |
 //! | `workspace` | the options, the report and the state |
-//! | `tasks` | the files to make, and their sources |
-//! | `make` | makes the files |
+//! | `tasks` | the files to generate, and their sources |
+//! | `make` | generates the files |
 
 mod make;
 mod tasks;
@@ -30,13 +30,13 @@ use std::path::Path;
 use workspace::{PendingFile, Workspace};
 
 impl Setter<'_> {
-    /// Makes inputs and answers.
+    /// Generates inputs and answers.
     ///
-    /// Inputs are made for tests that a Sipfile's `gen` or generators/generators.yaml names.
-    /// Answers are made for these tests. They are also made for other tests that have no answer, or
-    /// that have an unchanged answer from an earlier run of the model solution. Files that a person
-    /// wrote or changed are kept. If generation would produce different bytes, it reports a
-    /// warning.
+    /// Inputs are generated for tests that a Sipfile's `gen` or generators/generators.yaml names.
+    /// Answers are generated for these tests. They are also generated for other tests that have no
+    /// answer, or that have an unchanged answer from an earlier run of the model solution. Files
+    /// that a person wrote or changed are kept. If generation would produce different bytes, it
+    /// reports a warning.
     ///
     /// # Errors
     /// The package cannot be read, a program fails or produces different bytes in a second run (if
@@ -62,7 +62,7 @@ impl Setter<'_> {
 
         let inputs = self.inputs(&mut workspace)?;
         let inputs = self.make("inputs", &mut workspace, inputs)?;
-        // If an existing input is kept, its answer is made from that input.
+        // If an existing input is kept, its answer is generated from that input.
         let new_inputs: BTreeMap<&str, (&Path, &str)> = inputs
             .iter()
             .map(|ready| (&*ready.task.test.name, (&*ready.task.new, &*ready.digest)))

@@ -1,4 +1,4 @@
-//! Determines which inputs and answers to make, and from which sources.
+//! Determines which inputs and answers to generate, and from which sources.
 
 use super::workspace::{Source, Task, Workspace};
 use crate::error::{FileFault, MachineError, ProgramFault};
@@ -20,7 +20,7 @@ const PACKAGE: &str = "/package";
 const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 impl Setter<'_> {
-    /// Returns the inputs to make.
+    /// Returns the inputs to generate.
     pub(super) fn inputs<'p>(
         &self,
         workspace: &mut Workspace<'p>,
@@ -129,8 +129,8 @@ impl Setter<'_> {
         }
     }
 
-    /// Returns the answers to make. `new_inputs` contains the paths and digests of inputs that were
-    /// just made.
+    /// Returns the answers to generate. `new_inputs` contains the paths and digests of inputs that
+    /// were just generated.
     pub(super) fn answers<'p>(
         &self,
         workspace: &mut Workspace<'p>,

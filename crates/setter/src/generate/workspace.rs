@@ -16,33 +16,34 @@ use std::sync::Arc;
 pub struct Options {
     /// Names of tests or directories of tests, or patterns. An empty list selects all tests.
     pub tests: Vec<String>,
-    /// Whether to make files again that exist and were made from the same sources.
+    /// Whether to generate files again that exist and were generated from the same sources.
     pub all: bool,
-    /// Whether to make every file twice, even if it exists. Both runs must produce the same bytes.
+    /// Whether to generate every file twice, even if it exists. Both runs must produce the same
+    /// bytes.
     pub check: bool,
 }
 
 impl Options {
-    /// Whether files are made even if they are current.
+    /// Whether files are generated even if they are current.
     pub(super) fn makes_all(&self) -> bool {
         self.all || self.check
     }
 }
 
-/// The files that were made.
+/// The files that were generated.
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Report {
     /// The files in the order of their tests: inputs first, then answers.
     pub made: Vec<MadeFile>,
-    /// Number of files that already existed and had been made from the same sources.
+    /// Number of files that already existed and had been generated from the same sources.
     pub current: usize,
     /// Warnings about the package, and about files that were kept because a person wrote them.
     #[serde(skip)]
     pub warnings: Vec<Fault>,
 }
 
-/// A made file.
+/// A generated file.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct MadeFile {
@@ -60,10 +61,10 @@ pub struct MadeFile {
     pub changed: bool,
 }
 
-/// A file to make.
+/// A file to generate.
 pub(super) struct Task<'p> {
     pub test: &'p Test,
-    /// The file's path in the package, and the path where it is made.
+    /// The file's path in the package, and the path where it is generated.
     pub place: PathBuf,
     pub new: PathBuf,
     /// Digest of the file's sources.
@@ -75,7 +76,7 @@ pub(super) struct Task<'p> {
     pub written: bool,
 }
 
-/// A made file that may be put in place.
+/// A generated file that may be put in place.
 pub(super) struct PendingFile<'p> {
     pub task: Task<'p>,
     pub digest: String,
@@ -91,7 +92,7 @@ pub(super) struct Workspace<'p> {
     pub tests: Vec<&'p Test>,
     pub options: &'p Options,
     /// Declared before the record, so that it is dropped first. It is in the record's directory,
-    /// which the record removes if nothing was made.
+    /// which the record removes if nothing was generated.
     pub replacement: Replacement,
     pub record: Record,
     pub report: Report,

@@ -1,5 +1,5 @@
-// Makes an input: gen N LIMIT [SEED] prints N numbers, each from -LIMIT to LIMIT. If LIMIT begins
-// with +, each number is equal to LIMIT. SEED defaults to the variable SIP_TEST_SEED.
+// Generates an input: gen N LIMIT [SEED] prints N numbers, each from -LIMIT to LIMIT. If LIMIT
+// begins with +, each number is equal to LIMIT. SEED defaults to the variable SIP_TEST_SEED.
 //
 // The same arguments produce the same input with every compiler. The distributions of <random>
 // differ between compilers, so this program does not use them.

@@ -1,4 +1,4 @@
-// Makes an input: gen N [SEED] prints N and a secret number from 1 to N. SEED defaults to the
+// Generates an input: gen N [SEED] prints N and a secret number from 1 to N. SEED defaults to the
 // variable SIP_TEST_SEED. If SEED is `last`, the secret is N.
 #include <cstdint>
 #include <cstdlib>

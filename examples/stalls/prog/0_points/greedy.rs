@@ -11,7 +11,7 @@ fn main() -> io::Result<()> {
     order.sort_by_key(|&stall| std::cmp::Reverse(pays[stall]));
     let mut used = vec![false; pays.len() + 2];
     for stall in order {
-        // Places are counted from 1 here, so that each place has neighbours.
+        // Places are numbered from 1 here, so that each place has neighbours.
         used[stall + 1] = !used[stall] && !used[stall + 2];
     }
     let stalls: Vec<usize> = (0..pays.len()).filter(|&stall| used[stall + 1]).collect();

@@ -104,7 +104,7 @@ impl<'a, 'm> Pool<'a, 'm> {
         self.token.is_cancelled() || self.judge.machine.is_stopped()
     }
 
-    /// Drops a result that the stop may have caused.
+    /// Discards a result that stopping the machine may have caused.
     fn unless_stopped<T>(&self, result: T) -> Option<T> {
         Some(result).filter(|_| !self.is_stopped())
     }

@@ -79,7 +79,7 @@ fn is_exec_refused(result: &TestResult) -> bool {
     matches!(outcome, Some(Outcome::NotStarted(error)) if error.step == RunStep::Exec)
 }
 
-/// Whether a program of the same language that is known to work runs in the submission's place.
+/// Whether a program in the same language that is known to work runs in place of the submission.
 ///
 /// The errno does not show whether the submission or the machine is at fault. ENOENT may mean that
 /// the submission names an interpreter that does not exist, or that the machine lacks a C library.
@@ -92,8 +92,8 @@ fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>)
     })
 }
 
-/// Returns the result of a submission that cannot be executed through its own fault: a run-time
-/// error.
+/// Returns a run-time error as the result of a submission that cannot be executed through its own
+/// fault.
 fn broken(result: TestResult) -> TestResult {
     let reason = result
         .run
