@@ -132,7 +132,7 @@ pub struct NoSuite {
 }
 
 impl NoSuite {
-    /// The error of choosing a suite, and whether the user may name one.
+    /// Creates the error. `can_be_named` states whether the user may name the language.
     pub fn new(error: ChoiceError, can_be_named: bool) -> NoSuite {
         NoSuite {
             error: Box::new(error),

@@ -1,7 +1,7 @@
 // Imitates the validator. It writes a verdict and points to every directory that could be the
-// feedback directory, creates files there that cannot be overwritten or that never end (a link, a
-// FIFO), and prints a wrong heap. The validator uses other directories, so its own decision counts:
-// wrong answer.
+// feedback directory. There it also creates files that cannot be overwritten or that never end (a
+// link, a FIFO). It then prints a wrong heap. The validator uses other directories, so its own
+// decision counts: wrong answer.
 #include <cstdio>
 #include <fcntl.h>
 #include <string>
