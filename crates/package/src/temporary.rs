@@ -84,7 +84,8 @@ struct Owner {
 }
 
 impl Owner {
-    /// A process of this PID namespace as /proc describes it. `None`: the process is not visible.
+    /// Reads a process of this PID namespace from /proc. Returns `None` if the process is not
+    /// visible.
     fn of(process: &str) -> Option<Owner> {
         let namespace = fs::metadata("/proc/self/ns/pid").ok()?.ino();
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
@@ -104,7 +105,7 @@ impl Owner {
         })
     }
 
-    /// The process that owns a directory with this name.
+    /// Returns the process that owns a directory with this name.
     fn of_name(name: &str) -> Option<Owner> {
         let mut numbers = name.strip_prefix(PREFIX)?.split('-');
         let mut next = || numbers.next()?.parse::<u64>().ok();
