@@ -1,11 +1,11 @@
-//! Compiles `policies/*.toml` to seccomp programs for the target machine. At build time, because
-//! compilation could fail at the start of the supervisor and would take time there.
+//! Compiles `policies/*.toml` to seccomp programs for the target machine. This happens at build
+//! time because compiling at the start of the supervisor would take time and could fail.
 
 use millibox_seccomp::{Arch, Policy, compile};
 use std::path::Path;
 
-/// Policies that get another rule: it kills the process at every known call that they do not name.
-/// Their default action then applies only to calls of later kernels.
+/// Policies to which the build adds a rule that kills the process at every known call they do not
+/// name. Their default action then applies only to calls of later kernels.
 const COMPLETED: [&str; 2] = ["supervisor", "keeper"];
 /// Policies that are compiled as they are.
 const AS_WRITTEN: [&str; 1] = ["pid1"];

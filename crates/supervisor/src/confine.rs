@@ -7,8 +7,8 @@
 //! | keeper | KILL, DAC_OVERRIDE, if it is root | `policies/keeper.toml` | cgroups |
 //! | pid1 with its own memory | none | `policies/pid1.toml` | |
 //!
-//! A seccomp program kills the process at any call that it does not allow. An attacker in
-//! control of the process cannot try another way, and a bug becomes visible.
+//! A seccomp program kills the process at any call that it does not allow. An attacker in control
+//! of the process has only one attempt, and a bug becomes visible.
 
 use crate::messages::failed;
 use crate::sys::{Errno, calls, landlock};
@@ -28,7 +28,7 @@ pub static PID1: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pid1.bpf"));
 const RUNNER_CAPABILITIES: u64 = 1 << 21 | 1 << 18 | 1 << 12;
 
 /// Capabilities of a keeper that is root. KILL: the kernel sends the supervisor the signal of its
-/// parent's death with the keeper's credentials, and the supervisor is another user
+/// parent's death with the keeper's credentials, and the supervisor runs as another user
 /// (`reparent_leader()` in kernel/exit.c). DAC_OVERRIDE: a cgroup may be in a subtree that belongs
 /// to another user.
 const KEEPER_CAPABILITIES: u64 = 1 << 5 | 1 << 1;
@@ -53,8 +53,7 @@ fn keep_capabilities(keep: u64) -> Result<(), SupervisorError> {
     calls::set_capabilities(keep).map_err(failed(SupervisorStep::Capabilities))
 }
 
-/// Confines the spawner. It keeps the rights that runners and mounters need, and that their
-/// children must not lose.
+/// Confines the spawner, which keeps the rights that runners, mounters and their children need.
 pub fn spawner() -> Result<(), SupervisorError> {
     keep_capabilities(RUNNER_CAPABILITIES)
 }
@@ -76,14 +75,14 @@ pub fn supervisor_calls() -> Result<(), SupervisorError> {
     calls::attach_seccomp_to_all(SUPERVISOR).map_err(failed(SupervisorStep::Seccomp))
 }
 
-/// Confines the keeper after the supervisor has started. Afterwards it uses only files below these
-/// directories.
+/// Confines the keeper after the supervisor has started. Afterwards the keeper can use only files
+/// below the directories in `cgroups`.
 pub fn keeper(cgroups: &[String]) -> Result<(), SupervisorError> {
     calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         .map_err(failed(SupervisorStep::NoNewPrivs))?;
     if rustix::process::geteuid().is_root() {
-        // Without SETPCAP, for example in a container, the set stays. no_new_privs makes it
-        // ineffective.
+        // Without CAP_SETPCAP, for example in a container, the bounding set stays as it is.
+        // no_new_privs makes it ineffective.
         let _ = drop_bounding_set(KEEPER_CAPABILITIES);
         calls::set_capabilities(KEEPER_CAPABILITIES & permitted_capabilities()?)
             .map_err(failed(SupervisorStep::Capabilities))?;

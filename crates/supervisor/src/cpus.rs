@@ -1,23 +1,23 @@
-//! The CPUs of the machine, and the CPU of each runner. The zygote, the pid1 and the target of a
-//! runner run there as well, the target until its exec.
+//! The CPUs of the machine, and the CPU of each runner. The runner's zygote, pid1 and target run on
+//! the same CPU; the target only until its exec.
 //!
-//! These processes wake each other a dozen times in a run. On one CPU a wake-up costs a switch.
-//! Across CPUs it costs an interrupt, which is expensive in a virtual machine.
+//! These processes wake each other a dozen times in a run. On one CPU a wake-up costs a context
+//! switch. Across CPUs it costs an interrupt, which is expensive in a virtual machine.
 //!
 //! The programs of a pinned slot stay on the CPU of the slot. Other programs may use all CPUs:
 //! their target gives up the runner's CPU just before the exec. At the exec the kernel looks for a
 //! CPU with less work (`sched_exec()` in kernel/sched/core.c). A program that moves waits for a
 //! kernel thread and for an idle CPU to wake up. So a run should find its runner's CPU free. That
-//! CPU is busy while the previous run is removed there and another one is prepared.
+//! CPU is busy while the kernel removes the previous run there and the next run is prepared.
 //! [`Cpus::of_runner`] therefore spreads runners over the CPUs as far as possible. Among ready
-//! runners the supervisor chooses the one on whose CPU nothing was launched for the longest time
+//! runners the supervisor chooses the one whose CPU has had no launch for the longest time
 //! (`supervisor/dispatch.rs`).
 //!
 //! While the run of a lone slot is in progress, another CPU is idle. So the runners of a lone slot
 //! use all CPUs except for the one of the supervisor ([`Cpus::of_runs`]). The supervisor makes
-//! target and pid1 wake up on its own CPU. They were prepared on their runner's CPU, and pid1
-//! returns there after its report, to be removed. So no process is woken across CPUs between
-//! request and result, and none finds its CPU busy.
+//! target and pid1 wake up on its own CPU. They were prepared on their runner's CPU. After its
+//! report pid1 returns to that CPU, where the kernel removes it. So no process is woken across CPUs
+//! between request and result, and none finds its CPU busy.
 
 use crate::messages::failed;
 use crate::sys::calls;
@@ -33,8 +33,8 @@ const MAX_NAMED_CPUS: usize = millibox_wire::MAX_CPUS;
 /// The CPUs that the supervisor may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpus {
-    /// Their numbers, ascending. Empty if they are unknown, or if some cannot be named. Then no
-    /// process is kept on a CPU.
+    /// The CPU numbers in ascending order. The list is empty if the CPUs are unknown or a launch
+    /// cannot name all of them. In that case no process is pinned.
     allowed: Vec<usize>,
     /// The index of the first runner's CPU in `allowed`.
     first: usize,
@@ -157,7 +157,7 @@ impl Cpus {
         (!self.of_runs.is_empty()).then_some(&self.of_runs)
     }
 
-    /// The CPU of a runner; `None` if it may use all.
+    /// The CPU of a runner; `None` if it may use all CPUs.
     ///
     /// A pinned slot has one CPU. Other slots also have one if there is at least one slot for each
     /// CPU, because all CPUs are busy then. The runners of fewer slots are spread over all CPUs.
@@ -186,13 +186,14 @@ impl Cpus {
         (!self.pin && !self.allowed.is_empty()).then_some(&self.mask)
     }
 
-    /// Whether a runner that cannot be kept on its CPU must not serve runs.
+    /// Whether a runner may serve runs only if it can be kept on its CPU.
     pub fn pinned(&self) -> bool {
         self.pin
     }
 
-    /// The number of CPUs that a run can use at the same time. It is the number of CPUs that its
-    /// request names, or of the supervisor's, unless the program may choose others.
+    /// The number of CPUs that a run can use at the same time: the number that its request names,
+    /// or otherwise the number of the supervisor's CPUs. A program that may choose its CPUs can use
+    /// all CPUs of the machine.
     pub fn usable_at_once(&self, named: Option<&[u64]>, may_choose: bool) -> u64 {
         let usable_at_once = match named {
             _ if may_choose => self.machine,
@@ -214,9 +215,9 @@ pub fn may_choose(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_sched_setaffinity as u32, [241, 241])
 }
 
-/// Whether a program may create namespaces by unshare(2) or clone3(2). A seccomp program cannot see
-/// the arguments of clone3(2), so one that checks the flags of clone(2) refuses both of these
-/// calls.
+/// Whether a program may create namespaces with unshare(2) or clone3(2). A seccomp program cannot
+/// see the arguments of clone3(2), so a program that checks the flags of clone(2) rejects both
+/// unshare(2) and clone3(2).
 pub fn may_make_namespaces(seccomp: Option<&Program>) -> bool {
     may_call(seccomp, libc::SYS_unshare as u32, [310, 337])
         || may_call(seccomp, libc::SYS_clone3 as u32, [435, 435])
@@ -235,8 +236,8 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
         (0x4000_0028, arm),
     ];
     let refused = |action: u32| matches!(action & 0xffff_0000, 0 | 0x0005_0000 | 0x8000_0000);
-    // Two samples: for the caller itself, and for another process. A program that checks arguments
-    // may allow other ones.
+    // There are two sample calls: one for the caller itself and one for another process. A program
+    // that checks arguments may still allow other calls.
 
     let calls = [
         [0; 6],
@@ -257,7 +258,8 @@ fn may_call(seccomp: Option<&Program>, number: u32, [i386, arm]: [u32; 2]) -> bo
     }) || millibox_seccomp::constant_action(program, Arch::native(), number).is_none()
 }
 
-/// The affinity of this process as numbers; empty if the kernel does not report it.
+/// The numbers of the CPUs in this process's affinity mask; empty if the kernel does not report the
+/// mask.
 fn affinity() -> Vec<usize> {
     let mut mask = [0u64; MAX_MASK_CPUS / 64];
     let words = calls::get_affinity(&mut mask).unwrap_or(0);
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn at_once_counts_named_or_selectable_cpus() {
+    fn usable_at_once_counts_named_or_selectable_cpus() {
         let one = Cpus::of(vec![2], Some(2), 8, 1, 3, true);
         assert_eq!(one.usable_at_once(None, false), 1);
         assert_eq!(one.usable_at_once(Some(&[0b1110]), false), 3);

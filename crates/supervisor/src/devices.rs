@@ -15,7 +15,8 @@ use rustix::mount::{
 };
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Names and minor numbers. The major number is 1, "memory devices" (null(4), full(4), random(4)).
+/// Names and minor numbers of the devices. The major number is 1, "memory devices" (null(4),
+/// full(4), random(4)).
 const NODES: [(&str, u32); 5] = [
     ("null", 3),
     ("zero", 5),
@@ -23,7 +24,7 @@ const NODES: [(&str, u32); 5] = [
     ("random", 8),
     ("urandom", 9),
 ];
-/// Names and targets of links. They work if a procfs is mounted at /proc.
+/// Names and targets of links. The links work if a procfs is mounted at /proc.
 const LINKS: [(&str, &str); 4] = [
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
@@ -108,7 +109,7 @@ pub fn expand(located: Located, made: Option<&str>) -> Located {
     let mut sources = sources.into_iter();
     let normal = |path: &[u8]| millibox_wire::path::normal(path).unwrap_or_else(|_| path.to_vec());
     let paths: Vec<Vec<u8>> = mounts.iter().map(|mount| normal(mount.path())).collect();
-    // After a new root, later mounts have other paths.
+    // After a new root, the paths of later mounts no longer refer to the same places.
     let moves = mounts
         .iter()
         .any(|mount| matches!(mount, Mount::NewRoot { .. }));

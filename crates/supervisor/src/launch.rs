@@ -23,7 +23,7 @@ pub const STRINGS: usize = 3 << 20;
 pub const MAX_STRINGS: usize = 128 * 1024;
 /// The number of words in a CPU mask.
 pub const CPU_WORDS: usize = millibox_wire::MAX_CPUS / u64::BITS as usize;
-/// The value of [`Launch`] for "no limit".
+/// The value in [`Launch`] that means "no limit".
 pub const UNLIMITED: u64 = u64::MAX;
 
 /// The [`Shared`] of a runner, and the file with which the runner's process maps it.
@@ -50,7 +50,7 @@ impl Memory {
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Shared {
-    /// Supervisor to runner: whether to wait for a new world after the current pid1.
+    /// Supervisor to runner: wait for a new world after the current pid1.
     pub stay_idle: AtomicU32,
     /// Target to supervisor: everything is prepared except for the launch.
     pub prepared: AtomicU32,
@@ -63,10 +63,10 @@ pub struct Shared {
     /// Zygote to supervisor: process id of the current pid1; 0 if none can be signalled. For copies
     /// of a template: the template's init process to supervisor.
     pub pid1: AtomicI32,
-    /// Zygote to supervisor: process id of the init process of the current template of a program; 0
-    /// for none.
+    /// Zygote to supervisor: process id of the init process of the current template of a prepared
+    /// program; 0 for none.
     pub template_init: AtomicI32,
-    /// The template's init process to supervisor: what the template used until it was ready.
+    /// The template's init process to supervisor: the template's usage until it was ready.
     pub template: Copied<TemplateFigures>,
     /// pid1 to zygote: the end was reported.
     pub reported: AtomicU32,
@@ -94,7 +94,7 @@ pub struct AppliedLimits {
     pub swap: AtomicU64,
     pub processes: AtomicU64,
     pub quota: AtomicU64,
-    /// The minimum memory that the runner's cgroup contained before a run, in bytes.
+    /// The smallest amount of memory that the runner's cgroup contained before a run, in bytes.
     pub least_memory: AtomicU64,
     /// The additional memory in the cgroup before the current run.
     pub left_memory: AtomicU64,
@@ -154,14 +154,14 @@ impl AppliedLimits {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Launch {
-    /// The number of the launch, unique for a runner.
+    /// The number of the launch, unique within a runner.
     pub number: u64,
-    /// The used bytes of the strings.
+    /// The number of bytes of the strings in use.
     pub strings_length: u32,
     pub paths: u32,
     pub arguments: u32,
     pub environment: u32,
-    /// Bits 0 to 3: stdin, stdout, stderr and program were sent.
+    /// Bits 0 to 3 are set if stdin, stdout, stderr and program were sent.
     pub descriptors: u32,
     /// Bit n: resource limit n is set.
     pub rlimit_mask: u32,
@@ -190,15 +190,15 @@ pub struct Launch {
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Start {
-    /// The number of its launch.
+    /// The number of the target's launch.
     pub number: u64,
     /// The time on `CLOCK_MONOTONIC_RAW`; 0 if the target did not reach the exec.
     pub exec_ns: u64,
-    /// The CPU time of the cgroup until then.
+    /// The CPU time of the cgroup up to that time.
     pub cpu_ns: u64,
 }
 
-/// What a template of a program used until it was ready.
+/// The usage of a prepared program's template until it was ready.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct TemplateFigures {
@@ -212,13 +212,13 @@ pub struct TemplateFigures {
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Failure {
-    /// The number of the [`Step`]; 0 for no failure. Only the client sends, so `Step::Send` never
-    /// fails here.
+    /// The number of the [`Step`]; 0 for no failure. Only the client performs `Step::Send`, whose
+    /// number is 0.
     pub step: u32,
     pub errno: i32,
-    /// The index of its mount, resource limit and so on.
+    /// The index of the failed mount, resource limit or other object.
     pub object: u32,
-    /// The program exists, but the interpreter or loader that it names does not.
+    /// 1 if the program exists, but the interpreter or loader that it names does not.
     pub interpreter_missing: u32,
 }
 
@@ -232,22 +232,22 @@ impl Failure {
     }
 }
 
-/// How the run ended and what it used.
+/// How the run ended, and the resources that it used.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct End {
-    /// 1: pid1 died before it could report, and the runner reports instead.
+    /// 1 if pid1 died before it could report, and the runner reports instead.
     pub pid1_died: u32,
     /// The wait status of the first process; -1 if unknown because pid1 was killed.
     pub status: i32,
     /// The wait status of pid1, if the runner reports.
     pub pid1_status: i32,
-    /// 1: pid1's CPU-time limit differs from the one that its runner set, and the kernel killed
-    /// pid1 because of it. The run changed the limit (prlimit(2)), which is possible without a
-    /// seccomp program.
+    /// 1 if the kernel killed pid1 because of a CPU-time limit that differs from the one that its
+    /// runner set. The run changed the limit (prlimit(2)), which is possible without a seccomp
+    /// program.
     pub pid1_limited: u32,
-    /// The number of the launch that ended; the runner continues with the same world. 0: pid1 ended
-    /// before a target received a launch, and the runner becomes idle.
+    /// The number of the launch that ended; the runner continues with the same world. It is 0 if
+    /// pid1 ended before a target received a launch; the runner then becomes idle.
     pub launch: u64,
     /// The time of the death of the first process (`CLOCK_MONOTONIC_RAW`).
     pub end_ns: u64,
@@ -259,7 +259,7 @@ pub struct End {
     pub peak_memory: u64,
     /// `UNLIMITED` if unknown.
     pub peak_processes: u64,
-    /// OOM kills since the previous run, because of any limit.
+    /// The number of OOM kills since the previous run, caused by any limit.
     pub oom_kills: u64,
     /// The number of times that the run reached its own limit; `UNLIMITED` if unknown.
     pub own_limit_reached: u64,
@@ -278,15 +278,15 @@ pub struct Report {
 
 /// The first byte of messages between supervisor and runner, pid1 or target.
 pub mod message {
-    /// Runner: it waits for a world.
+    /// Runner: waits for a world.
     pub const IDLE: u8 = b'I';
     /// Runner: pid1 runs. The files of `Backend::watched` are attached. Without such files the
     /// message is not sent: the supervisor launches without waiting for it.
     pub const READY: u8 = b'R';
-    /// Runner: the run has a loopback interface. One byte states whether buffers are small, and the
-    /// files that count sockets are attached. See [`crate::sockets`].
+    /// Runner: the run has a loopback interface. The next byte states whether buffers are small,
+    /// and the files that count sockets are attached. See [`crate::sockets`].
     pub const SOCKETS: u8 = b'C';
-    /// Runner: it has moved to a new memory cgroup. The files memory.max_usage_in_bytes and
+    /// Runner: has moved to a new memory cgroup. The files memory.max_usage_in_bytes and
     /// memory.oom_control and an eventfd are attached. See [`crate::backend::hybrid`].
     pub const MEMORY: u8 = b'M';
     /// Target: the attached file limits the run's CPU bandwidth (cpu.max, or cpu.cfs_quota_us for

@@ -1,33 +1,33 @@
 //! Counts file locks, which the kernel charges to no cgroup and does not limit.
 //!
-//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes some 200 bytes of kernel memory, which no cgroup is
-//! charged for: `filelock_cache` in fs/locks.c is not accounted, and RLIMIT_LOCKS has had no effect
-//! since Linux 2.4.25. One file may have any number of locks. A run that locks every second byte of
-//! a file takes some 70 MB a second beyond every limit.
+//! A lock (fcntl(2), `F_SETLK`; flock(2)) takes about 200 bytes of kernel memory, which is charged
+//! to no cgroup, because `filelock_cache` in fs/locks.c is not accounted. RLIMIT_LOCKS has had no
+//! effect since Linux 2.4.25. One file may have any number of locks. A run that locks every second
+//! byte of a file takes about 70 MB per second beyond every limit.
 //!
-//! /proc/locks lists all locks with the process that made each. Every user can read it, and it
-//! shows all processes that the reader's /proc shows. (/proc/PID/fdinfo would hide the locks of
-//! programs that may be executed but not read.) Reading it waits for RCU, some 10 ms, because
-//! processes that lock must be kept out meanwhile (`percpu_down_write()` in `locks_start()`). So a
-//! thread of the supervisor reads it, for runs that have been in progress for a while, and again at
-//! intervals. A run with more than [`MAX_LOCKS_PER_RUN`] ends by its memory limit. Short runs have
-//! no cost.
+//! /proc/locks lists all locks, each with the process that created it. Every user can read it, and
+//! it shows all processes that the reader's /proc shows. (/proc/PID/fdinfo would hide the locks of
+//! programs that may be executed but not read.) Reading it waits about 10 ms for RCU, because
+//! processes that lock must be kept out in the meantime (`percpu_down_write()` in `locks_start()`).
+//! So a thread of the supervisor reads it at intervals, and only for runs that have been in
+//! progress for a while. A run with more than [`MAX_LOCKS_PER_RUN`] locks is ended as if it had
+//! reached its memory limit. Short runs are not slowed down.
 //!
-//! Locks that the list does not show under the number of a living process are refused by the
-//! profiles or bounded otherwise. Locks of open files (`F_OFD_SETLK`) have no process. Locks of
-//! processes that share a descriptor table without being threads (`CLONE_FILES`) outlive their
-//! process. Leases are refused. A lock of flock(2) may outlive its process, too, but it belongs to
-//! an open file, for which the run is charged more than the lock takes. Such a lock still makes the
-//! list longer.
+//! The list does not show all locks under the id of a living process. The profiles forbid such
+//! locks, or the locks are bounded in other ways. Locks of open files (`F_OFD_SETLK`) have no
+//! process. Locks of processes that share a descriptor table without being threads (`CLONE_FILES`)
+//! outlive their process. Leases are forbidden. A lock of flock(2) may also outlive its process,
+//! but it belongs to an open file, for which the run is charged more memory than the lock takes.
+//! Such a lock still makes the list longer.
 //!
-//! A lock that outlives its process is listed under a number that the kernel may give to a process
-//! of another run (`locks_translate_pid()` in fs/locks.c looks up the number, not the process). So
-//! each scan remembers how many locks of flock(2) a number had, and the start time of its process.
-//! Locks that existed before the process was first seen do not count as its own ([`History`]). A
-//! launch requests a scan without runs if the last scan is older than [`MAX_SCAN_AGE_NS`], so that
-//! the history is recent when a process starts. In a PID namespace other than the first one the
-//! list hides the locks of dead processes. So the locks that a process has when it is first seen do
-//! not count either, if the process has started since the last scan.
+//! A lock that outlives its process is listed under a process id that the kernel may reuse for a
+//! process of another run (`locks_translate_pid()` in fs/locks.c looks up the id, not the process).
+//! So each scan records how many locks of flock(2) each process id had, and the start time of its
+//! process. Locks that existed before the process was first seen do not count as its own
+//! ([`History`]). A launch requests a scan without runs if the last scan is older than
+//! [`MAX_SCAN_AGE_NS`], so that the history is recent when a process starts. In a PID namespace
+//! other than the initial one, the list hides the locks of dead processes. If a process has started
+//! since the last scan, the locks that it has when it is first seen do not count either.
 
 use crate::messages::failed;
 use crate::sys::calls;
@@ -43,20 +43,20 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::Duration;
 
 /// The maximum number of locks of a run. Databases have a few for each file. More locks would make
-/// the list longer.
+/// the list too long.
 const MAX_LOCKS_PER_RUN: usize = 1024;
 /// The age at which a run is first checked, and the time between two scans.
 pub const SCAN_INTERVAL_NS: u64 = 100_000_000;
 /// The thread pauses for the duration of the scan multiplied by this number.
 const SCAN_PAUSE_FACTOR: u32 = 10;
-/// The maximum number of bytes of the list that are read: some 80,000 locks. For each page of the
-/// list the kernel walks through all locks before it.
+/// The maximum number of bytes of the list that are read, which is about 80,000 locks. For each
+/// page of the list the kernel walks through all locks before it.
 const MAX_LIST_BYTES: usize = 4 << 20;
 
 /// A launch requests a scan if the last one is older than this, to record the existing locks.
 pub const MAX_SCAN_AGE_NS: u64 = 1_000_000_000;
-/// Up to this number of locks of flock(2) under one process number are not remembered, because they
-/// cannot make a run exceed its bound.
+/// The maximum number of flock(2) locks under one process id that are not recorded. They are too
+/// few to make a run exceed its bound.
 const MAX_IGNORED_LOCKS: usize = MAX_LOCKS_PER_RUN / 16;
 
 /// A run in progress.
@@ -77,9 +77,9 @@ pub struct Locks {
 }
 
 impl Locks {
-    /// Starts the thread. The supervisor cannot create threads later. `None` if /proc does not list
-    /// locks (proc(5), `subset=pid`), hides the parent of process `another` (`hidepid`), or belongs
-    /// to another PID namespace.
+    /// Starts the thread. The supervisor cannot create threads later. Returns `None` if /proc does
+    /// not list locks (proc(5), `subset=pid`), hides the parent of process `another` (`hidepid`),
+    /// or belongs to another PID namespace.
     pub fn start(another: i32) -> Result<Option<Locks>, SupervisorError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
         let list = match rustix::fs::open("/proc/locks", flags, Mode::empty()) {
@@ -95,8 +95,8 @@ impl Locks {
         let (ask, asked) = channel::<Vec<Run>>();
         let (answer, answers) = channel();
         let scan_loop = move || {
-            // At the first answer libc has set up the thread. The supervisor's seccomp program will
-            // refuse the calls that this takes.
+            // The first answer shows that libc has set up the thread. The set-up needs system calls
+            // that the supervisor's seccomp program will forbid.
             let mut result = answer.send(Vec::new());
             let mut history = History::default();
             while let (Ok(()), Ok(runs)) = (result, asked.recv()) {
@@ -105,7 +105,8 @@ impl Locks {
                 let _ = rustix::io::write(&*tell, &1u64.to_ne_bytes());
                 let took = Duration::from_nanos(calls::thread_cpu_ns().saturating_sub(before));
                 std::thread::sleep(took * SCAN_PAUSE_FACTOR);
-                // Not before the pause: the next request would be outdated when it is handled.
+                // The thread must not be free before the pause, because the next request would then
+                // be outdated when it is handled.
                 rested.store(false, Release);
             }
         };
@@ -150,7 +151,7 @@ fn thread_ended() -> SupervisorError {
     SupervisorError::new(SupervisorStep::LocksThread).with_hint(SupervisorHint::ThreadEnded)
 }
 
-/// The locks of flock(2) under each process number at the last scan.
+/// The locks of flock(2) under each process id at the last scan.
 #[derive(Default)]
 struct History {
     entries: HashMap<i32, Entry>,
@@ -160,7 +161,7 @@ struct History {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
-    /// The start time of the process with the number; `None` if it had ended.
+    /// The start time of the process with this id; `None` if it had ended.
     started: Option<u64>,
     locks: usize,
     /// The number of these locks that existed before the process.
@@ -168,9 +169,9 @@ struct Entry {
 }
 
 impl History {
-    /// Determines, for each process number, how many of the locks with this number are not from the
-    /// process that has the number now. `now_ticks` is the time of this scan, and `started` the
-    /// start time of a process, both in clock ticks since the boot.
+    /// Determines, for each process id, how many of its locks were not created by the process that
+    /// has the id now. `now_ticks` is the time of this scan, and `started` the start time of a
+    /// process, both in clock ticks since the boot.
     fn update(
         &mut self,
         flocks: &HashMap<i32, usize>,
@@ -181,14 +182,14 @@ impl History {
             let started = started(pid);
             let inherited = match self.entries.get(&pid) {
                 Some(before) if before.started == started => before.inherited,
-                // An earlier process with this number made them.
+                // An earlier process with this id created them.
                 Some(before) => before.locks,
                 // The process existed at the last scan and had few locks.
                 None if started.is_some_and(|started| started < self.scanned_at_ticks) => 0,
-                // A new process may have the number of an ended process whose locks outlived it. In
-                // a PID namespace other than the first one, the list hides such locks until then.
-                // Later locks of the new process count. The open files of the other locks are
-                // charged to their run.
+                // A new process may have the id of an ended process whose locks outlived it. In a
+                // PID namespace other than the initial one, the list hides such locks until a new
+                // process has the id. Later locks of the new process count. The open files of the
+                // earlier locks are charged to their run.
                 None => locks,
             };
             (
@@ -301,7 +302,7 @@ fn count_locks(text: &[u8]) -> LockCounts {
 }
 
 /// Finds the known process from which `pid` descends. All processes of a PID namespace descend from
-/// its first process as long as that lives.
+/// its first process as long as that process lives.
 fn find_ancestor(
     pid: i32,
     known: &mut HashMap<i32, Option<usize>>,
@@ -313,7 +314,7 @@ fn find_ancestor(
         if let Some(&found) = known.get(&at) {
             break found;
         }
-        // A preliminary answer, so that changing parents cannot form a cycle.
+        // This preliminary answer ensures that changing parents cannot form a cycle.
         known.insert(at, None);
         passed.push(at);
         match parent(at) {
@@ -355,7 +356,7 @@ mod tests {
 
     #[test]
     fn locks_belong_to_ancestor_run_of_their_creator() {
-        // Two processes of the first run, one of no run, one in a cycle, one that has ended.
+        // Two processes of the first run, one of no run, one in a cycle and one that has ended.
         let parents = HashMap::from([(30, 20), (20, 10), (40, 1), (50, 51), (51, 50), (11, 5)]);
         let parent = |pid| parents.get(&pid).copied();
         let mut known = HashMap::from([(10, Some(0)), (11, Some(1))]);
@@ -365,7 +366,7 @@ mod tests {
             [Some(0), Some(0), Some(0), Some(1)]
         );
         assert_eq!([40, 50, 51, 60, 5].map(&mut find), [None; 5]);
-        // The answers are remembered.
+        // The answers are stored.
         assert_eq!([30, 40].map(find), [Some(0), None]);
     }
 
@@ -415,7 +416,7 @@ mod tests {
         };
         // A process with few locks at the first scan.
         look(MAX_IGNORED_LOCKS, Some(7));
-        // A living process makes locks and ends. Another process gets its number and makes locks
+        // A living process creates locks and ends. Another process gets its id and creates locks
         // itself.
         assert_eq!(look(1000, Some(7)), 1000);
         assert_eq!(look(2000, Some(7)), 2000);
@@ -425,19 +426,19 @@ mod tests {
         // Some old or new locks have disappeared. Locks that may be old do not count for the
         // process.
         assert_eq!(look(3100, Some(9)), 100);
-        // The process has ended between scans, and a third one has its number.
+        // The process has ended between scans, and a third process has its id.
         assert_eq!(look(3100, Some(12)), 0);
         assert_eq!(
             look(MAX_IGNORED_LOCKS, Some(12)),
             MAX_IGNORED_LOCKS,
-            "few locks are not remembered"
+            "few locks are not recorded"
         );
-        // Its locks are seen for the first time, and the process has started since the last scan.
+        // The locks are seen for the first time, and the process has started since the last scan.
         assert_eq!(look(5000, Some(31)), 0);
         assert_eq!(look(7000, Some(31)), 2000);
     }
 
-    /// The history contains locks of an earlier process with this process's number.
+    /// The history contains locks of an earlier process with this process's id.
     #[test]
     fn run_with_inherited_flocks_stays_below_limit() {
         let ours = std::process::id() as i32;

@@ -10,23 +10,23 @@
 //! | --- | --- |
 //! | `options` | the command line |
 //! | `keeper` | creates and removes cgroups; outlives the client and the supervisor |
-//! | `start` | drops privileges, sets the supervisor up |
+//! | `start` | drops privileges and sets up the supervisor |
 //! | `supervisor` | the event loop: `client` (requests), `dispatch` (queue), `runners`, `deaths`, `setbacks`, `limits` (clocks), `results` |
-//! | `setup` | what the supervisor receives at its start |
+//! | `setup` | the arguments that the supervisor receives at its start |
 //! | `spawner` | the process that forks runners and mounters |
-//! | `confine` | what each process gives up during its set-up |
+//! | `confine` | the rights that each process gives up during its set-up |
 //! | `slot` | the runners of a slot, as the supervisor sees them |
 //! | `cpus` | the CPU of each runner |
 //! | `world`, `template`, `mounter` | mount namespaces, prepared once for each world |
 //! | `devices` | the devices of a world, as one mount where possible |
-//! | `prepared` | what a runner and its children share |
+//! | `prepared` | the memory that a runner shares with its children |
 //! | `rlimits` | resource limits of runners and targets |
 //! | `runner` | the process that serves runs one after the other |
 //! | `zygote` | the process that clones pid1s for one world |
 //! | `pid1`, `target` | the two processes of a run |
 //! | `run_mounts` | the mounts of one run |
-//! | `program`, `ready_protocol` | templates of programs, of which runs are copies |
-//! | `launch`, `messages` | shared memory and messages between them; strings |
+//! | `program`, `ready_protocol` | templates of prepared programs, of which runs are copies |
+//! | `launch` | the shared memory of supervisor and runners, and their messages |
 //! | `tree`, `sockets`, `locks` | processes, sockets and file locks of a run |
 //! | `backend` | limiting and measuring a run: cgroup2, hybrid, rlimit |
 //! | `sys` | hand-written system calls, and all `unsafe` |
@@ -109,7 +109,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Ends the process at once when it panics. Destructors must not run in a supervisor with a bug.
+/// Makes a panic end the process at once. Destructors must not run in a supervisor with a bug.
 fn abort_at_panics() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -119,11 +119,11 @@ fn abort_at_panics() {
 }
 
 fn start(options: &Options) -> Result<i32, SupervisorError> {
-    // A client may ignore SIGCHLD. Then the kernel would keep no ended children to wait for
-    // (wait(2), NOTES).
+    // A client may ignore SIGCHLD. The kernel would then discard ended children, and wait(2) could
+    // not report them (wait(2), NOTES).
     let _ = sys::calls::reset_signal_disposition(libc::SIGCHLD);
-    // Close the client's other descriptors. A keeper that held the end of a pipe would block the
-    // pipe's reader as long as it lives.
+    // Close the client's other descriptors. A keeper that kept the write end of a pipe open would
+    // block the pipe's reader for as long as the keeper lives.
     sys::calls::close_all_but(vec![0, 1, 2, options.socket])
         .map_err(failed(SupervisorStep::CloseInherited))?;
     let mut socket = Some(client_socket(options.socket)?);
@@ -138,8 +138,8 @@ fn start(options: &Options) -> Result<i32, SupervisorError> {
 /// supervisor has it.
 fn start_from(options: &Options, socket: &mut Option<OwnedFd>) -> Result<i32, SupervisorError> {
     start::check_user(options)?;
-    // The socket belongs to the client that created it, even if one of its children keeps the other
-    // end open.
+    // The socket belongs to the client that created it, even if a child of the client keeps the
+    // other end open.
     let peer = socket
         .as_ref()
         .map_or(Err(rustix::io::Errno::BADF), sockopt::socket_peercred)

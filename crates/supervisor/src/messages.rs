@@ -1,11 +1,11 @@
-//! Errors of the supervisor, for the client, and lines on standard error.
+//! Reports errors of the supervisor to the client and on standard error.
 
 use crate::sys::{Errno, calls};
 use millibox_wire::frame::{Header, Kind};
 use millibox_wire::{SupervisorError, SupervisorStep, encode};
 use std::os::fd::AsRawFd;
 
-/// The reason why the supervisor ends, for the client.
+/// The reason why the supervisor ends, as the client receives it.
 pub type Fatal = SupervisorError;
 
 /// Turns the error number of a system call into the error of a step.
@@ -13,8 +13,8 @@ pub fn failed<E: Into<Errno>>(step: SupervisorStep) -> impl Fn(E) -> SupervisorE
     move |errno| SupervisorError::new(step).with_errno(errno.into().0)
 }
 
-/// Sends the client the reason why the supervisor ends. The line on standard error remains if this
-/// fails.
+/// Sends the client the reason why the supervisor ends. If this fails, only the line on standard
+/// error remains.
 pub fn report(socket: &impl AsRawFd, error: &SupervisorError) {
     let header = Header {
         kind: Kind::Failure,
@@ -27,8 +27,8 @@ pub fn report(socket: &impl AsRawFd, error: &SupervisorError) {
 
 /// Writes a line to standard error.
 ///
-/// A failure is ignored, unlike with `eprintln!`, which panics. The keeper may report something
-/// just after its supervisor and its client were killed, and must still remove cgroups then.
+/// A failure is ignored, whereas `eprintln!` would panic. The keeper may report a problem just
+/// after its supervisor and its client were killed, and must still remove cgroups afterwards.
 pub fn complain(line: impl core::fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "millibox: {line}");

@@ -1,5 +1,5 @@
-//! The command line of the supervisor. The client library writes it, so it is strict: every option
-//! is `--name=value`, and unknown ones are rejected.
+//! The command line of the supervisor. The client library writes it, so the syntax is strict: every
+//! option is `--name=value`, and unknown options are rejected.
 
 use millibox_wire::{MAX_RUNNERS_PER_SLOT, MAX_SLOTS};
 use std::ffi::OsString;
@@ -42,7 +42,7 @@ pub struct Options {
 pub enum Task {
     /// Start as the keeper.
     Start(Options),
-    /// Run as the supervisor. The descriptor holds its inheritance.
+    /// Run as the supervisor. The keeper passes the supervisor's state through this descriptor.
     Supervise(i32),
     /// Remove the cgroups of a dead keeper.
     Sweep(Vec<String>),
@@ -107,7 +107,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 options.cgroup_parent = Some(value.to_owned());
             }
             "--user" => {
-                // setresuid(2) takes the value with all bits set as "no change".
+                // setresuid(2) interprets the value with all bits set as "no change".
                 let id = |text: &str| text.parse().ok().filter(|id| *id != u32::MAX);
                 let ids = value
                     .split_once(':')
@@ -129,10 +129,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                     .split(',')
                     .map(|text| text.parse().ok().filter(|&cpu| cpu < most));
                 options.cpus = cpus.collect::<Option<_>>().ok_or_else(|| {
-                    format!(
-                        "--cpus={value}: must be numbers of CPUs, below {most}, with commas \
-                        between them"
-                    )
+                    format!("--cpus={value}: must be CPU numbers below {most}, separated by commas")
                 })?;
                 options.cpus.sort_unstable();
                 options.cpus.dedup();

@@ -1,8 +1,8 @@
 //! pid1: the init process of one run's PID namespace.
 //!
-//! Process 1 holds a PID namespace together. It reaps orphans, and no signal from inside can kill
-//! it. When it ends, the kernel kills all processes of the namespace. So a run with its whole
-//! process tree is over when pid1 has ended.
+//! Process 1 keeps a PID namespace alive. It reaps orphans, and no signal from inside can kill it.
+//! When it ends, the kernel kills all processes of the namespace. So a run with its whole process
+//! tree is over when pid1 has ended.
 //!
 //! pid1 creates the part of the world that belongs to one run: ids, a new tmpfs and procfs. It
 //! drops all capabilities, clones the target and waits for it. Then it kills the remaining
@@ -10,10 +10,10 @@
 //!
 //! pid1 may use its own namespaces, the shared memory, the cgroup files of its runner and one end
 //! of the runner's socket. By default it runs in its runner's memory (`CLONE_VM`) on its own stack,
-//! so it must not allocate, lock or call libc. [`crate::sys`] has the rules and
-//! docs/security/shared-memory.md the reasoning. The target cannot reach pid1. The target is not
-//! dumpable from before the exec on and keeps none of pid1's descriptors, and pid1 reads only the
-//! target's wait status.
+//! so it must not allocate, lock or call libc. [`crate::sys`] has the rules, and
+//! docs/security/shared-memory.md has the reasoning. The target cannot reach pid1: before the exec
+//! it becomes non-dumpable, it keeps none of pid1's descriptors, and pid1 reads only its wait
+//! status.
 
 use crate::launch::{End, Failure, Report, message};
 use crate::prepared::{Prepared, give_up, send_report};
@@ -49,8 +49,9 @@ pub fn main(prepared: &Prepared) -> ! {
 fn watch(prepared: &Prepared, target: i32) -> ! {
     let runner = prepared.runner;
     let shared = runner.shared;
-    // In its runner's memory pid1 has inherited the world's program. An additional program would
-    // not confine it: an attacker that controls pid1 controls the runner.
+    // A pid1 in its runner's memory has inherited the world's seccomp program. An additional
+    // program would not confine it, because an attacker that controls pid1 also controls the
+    // runner.
     if !runner.share_memory
         && let Err(errno) = confine(prepared)
     {
@@ -65,12 +66,12 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
                 break;
             }
             Ok(_) => {}
-            // Unreachable: the target is a child of pid1.
+            // This cannot happen, because the target is a child of pid1.
             Err(_) => calls::exit(1),
         }
     }
-    // The remaining processes of the namespace are descendants of pid1. Usually none are left; then
-    // skip kill(-1), which walks all processes of the host.
+    // The remaining processes of the namespace are descendants of pid1. Usually none are left. In
+    // that case skip kill(-1), which walks all processes of the host.
     while let Ok(child) = process::wait(-1, libc::__WALL | libc::WNOHANG) {
         if child.pid == 0 {
             if runner.share_memory {
@@ -86,7 +87,7 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
         calls::exit(1);
     }
     if shared.revoked.load(SeqCst) == end.launch {
-        // The supervisor is ending the run, has begun with other processes, and will kill pid1.
+        // The supervisor is ending the run. It has killed other processes first and will kill pid1.
         calls::exit(1);
     }
     let start = shared.start.get();
@@ -102,16 +103,16 @@ fn watch(prepared: &Prepared, target: i32) -> ! {
     if send_report(runner.socket, message::DONE, &report) {
         shared.reported.store(1, Relaxed);
         if !runner.cpu_mask.is_empty() {
-            // The supervisor is on this CPU and need not wait until the namespaces are removed. It
-            // has usually moved pid1 already, if it was scheduled first.
+            // The supervisor is on this CPU and need not wait until the namespaces are removed. If
+            // the supervisor was scheduled first, it has usually moved pid1 already.
             let _ = calls::set_affinity(&runner.cpu_mask);
         }
     }
     calls::exit(0)
 }
 
-/// Drops everything except for the socket to the supervisor, the files with figures, and the calls
-/// that use them. The target has its own descriptor table and its own seccomp program.
+/// Drops everything except the socket to the supervisor, the files with figures, and the system
+/// calls that use them. The target has its own descriptor table and its own seccomp program.
 fn confine(prepared: &Prepared) -> Result<()> {
     let runner = prepared.runner;
     runner.backend.close_limits();
@@ -145,13 +146,13 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
         calls::unshare(libc::CLONE_NEWCGROUP).map_err(at(Step::CgroupNamespace))?;
     }
     if runner.backend.needs_no_other_cgroup_namespace() {
-        // A run that may create namespaces could mount its own cgroup in another one. The sysctl
-        // applies to the current user namespace and those below it.
+        // A run that may create namespaces could mount its own cgroup in another cgroup namespace.
+        // The sysctl applies to the current user namespace and those below it.
         calls::write_file(runner.procfs, c"sys/user/max_cgroup_namespaces", b"0")
             .map_err(at(Step::OtherCgroupNamespaces))?;
     }
-    // Map one id each, as an unprivileged user may map its own (user_namespaces(7)). setgroups(2)
-    // is denied since the supervisor's user namespace.
+    // Map one user id and one group id, which an unprivileged process may do for its own ids
+    // (user_namespaces(7)). The supervisor's user namespace already denies setgroups(2).
     let map = |file, inside: u32, outside: u32| {
         let line = Line::<32>::new()
             .number(u64::from(inside))
@@ -175,9 +176,10 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     run_mounts::give_up_capabilities().map_err(at(Step::Capabilities))
 }
 
-/// The kernel counts namespaces for each user, over all user namespaces (`inc_ucount()` in
-/// kernel/ucount.c). Without this bound, one run could use up all of them, and no other run and no
-/// runner could create one. Where /proc/sys is read-only, as in containers, that remains possible.
+/// Limits the namespaces that one run can create. The kernel counts namespaces for each user,
+/// across all user namespaces (`inc_ucount()` in kernel/ucount.c). Without this bound, one run
+/// could use up all of them, and no other run and no runner could create one. Where /proc/sys is
+/// read-only, as in containers, that remains possible.
 fn limit_namespaces(procfs: i32) {
     for kind in [
         c"sys/user/max_user_namespaces",
@@ -203,5 +205,6 @@ fn limit_namespaces(procfs: i32) {
     }
 }
 
-/// Namespaces of each kind for a run that may create them: enough for sandboxes of its own.
+/// The maximum number of namespaces of each kind for a run that may create them. A run can build
+/// its own sandboxes with this number.
 const MAX_NAMESPACES: u64 = 32;

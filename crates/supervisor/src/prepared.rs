@@ -20,7 +20,7 @@ pub struct Order {
     /// Mounts that each run creates for itself, with their index among the world's mounts.
     pub mounts: Vec<(u32, RunMount)>,
     pub seccomp: Option<Vec<u8>>,
-    /// Whether runs may create namespaces, whose number is then limited.
+    /// Whether runs may create namespaces. If so, their number is limited.
     pub makes_namespaces: bool,
     /// The program of which the runs are copies.
     pub program: Option<millibox_wire::Prepare>,
@@ -33,32 +33,32 @@ pub struct Runner {
     pub backend: Backend,
     /// The runner's end of the socket to the supervisor. pid1 and target have it as well.
     pub socket: i32,
-    /// The target receives its launch here. The supervisor holds the same end, to take back a
-    /// launch that no target has received.
+    /// The socket on which the target receives its launch. The supervisor has the same end open, to
+    /// take back a launch that no target has received.
     pub launches: i32,
     /// The host's /proc (`O_PATH`).
     pub procfs: i32,
-    /// The network namespace of runs without network.
+    /// The network namespace of runs without network access.
     pub network: i32,
-    /// /proc/net/sockstat there.
+    /// The file /proc/net/sockstat of that network namespace.
     pub sockstat: i32,
     /// Becomes readable when this process dies.
     pub own_pidfd: i32,
     /// The user id outside the run's user namespace.
     pub uid: u32,
     pub gid: u32,
-    /// The affinity mask of this process, if its runs begin on another CPU and pid1 returns at
-    /// their end.
+    /// The affinity mask of this process. It is needed if runs begin on another CPU and pid1
+    /// returns at their end.
     pub cpu_mask: Vec<u64>,
     /// The nice value of runs: 0, or a greater one that cannot be lowered.
     pub runs_nice: i32,
-    /// [`TARGET_RLIMITS`], as far as the hard limits allow.
+    /// The values of [`TARGET_RLIMITS`], reduced to the hard limits.
     pub target_rlimits: [(u32, u64, u64); TARGET_RLIMITS.len()],
     pub target_stack: Stack,
     pub pointers: Pointers,
     pub pid1_stack: Stack,
     pub zygote_stack: Stack,
-    /// pid1 shares the runner's memory. Otherwise it has a copy.
+    /// Whether pid1 shares the runner's memory. Otherwise it has a copy.
     pub share_memory: bool,
     /// The secret that lets the sandbox's own calls pass the seccomp program of the zygote. `None`
     /// if every target attaches its program itself.

@@ -1,4 +1,4 @@
-//! The protocol between a template of a program and its init process.
+//! The protocol between the template of a prepared program and its init process.
 //!
 //! The library of prepared programs (`crates/ready`) compiles this file as well.
 //! docs/internals/prepared.md describes the messages. The answer to [`message::READY`] is an
@@ -11,8 +11,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// The descriptor of the socket in the template.
 pub const CONTROL: i32 = 3;
 
-/// The sixth argument of the calls that only a template may make. It is not a secret: each copy
-/// attaches the world's seccomp program, which does not know it.
+/// The sixth argument of the calls that only a template may make. It need not be secret, because
+/// each copy attaches the world's seccomp program, which gives this argument no meaning.
 pub const TEMPLATE_PASS: u64 = u64::from_le_bytes(*b"template");
 
 /// The maximum size of a message in bytes, with 64 KiB of strings.
@@ -30,15 +30,15 @@ pub struct Setup {
 
 /// The first byte of messages.
 pub mod message {
-    /// Template: it is ready.
+    /// Template: is ready.
     pub const READY: u8 = b'R';
     /// Init process: clone pid1 of the next run.
     pub const CLONE: u8 = b'C';
-    /// pid1 of a run: it is in its namespaces and needs its ids.
+    /// pid1 of a run: is in its namespaces and needs its ids.
     pub const BORN: u8 = b'B';
     /// Init process: the ids are mapped.
     pub const MAPPED: u8 = b'M';
-    /// Copy: it waits for its launch.
+    /// Copy: waits for its launch.
     pub const PREPARED: u8 = b'P';
     /// Init process: a [`super::Go`] and the strings follow; standard descriptors are attached.
     pub const GO: u8 = b'G';
@@ -54,7 +54,7 @@ pub mod message {
 pub struct Go {
     /// Bits 0 to 2: stdin, stdout and stderr are attached.
     pub descriptors: u32,
-    /// The bytes of the working directory, with its NUL. They come first in the strings.
+    /// The length of the working directory in bytes, including its NUL. The strings begin with it.
     pub directory_bytes: u32,
     pub arguments: u32,
     pub environment: u32,
@@ -67,6 +67,6 @@ pub struct Failed {
     /// The number of the [`millibox_wire::Step`].
     pub step: u32,
     pub errno: i32,
-    /// The index of its mount.
+    /// The index of the failed mount.
     pub object: u32,
 }

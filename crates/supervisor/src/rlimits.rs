@@ -6,12 +6,14 @@ use millibox_wire::Step;
 
 const UNLIMITED: u64 = libc::RLIM_INFINITY;
 
-/// Resource limits of a run that does not specify any: resource, soft, hard. They are those of a
-/// login on a common distribution, except that core dumps are disabled. (The value for that is 1:
-/// with 0 the kernel would still start a handler that kernel.core_pattern pipes to, on the host and
-/// at its cost; core(5), do_coredump() in fs/coredump.c.) Limits of the caller are not inherited,
-/// unless its hard limit is lower and cannot be raised. RLIMIT_NPROC depends on the host's memory
-/// and stays. The target sets those of [`TARGET_RLIMITS`].
+/// The resource limits of a run that does not specify any, as resource, soft limit and hard limit.
+/// They equal those of a login on a common distribution, except that core dumps are disabled.
+///
+/// The core limit is 1 because with 0 the kernel would still start the handler to which
+/// kernel.core_pattern pipes, on the host and at the host's cost (core(5), do_coredump() in
+/// fs/coredump.c). Limits of the caller are not inherited, unless a hard limit of the caller is
+/// lower and cannot be raised. RLIMIT_NPROC depends on the host's memory and is left unchanged. The
+/// target sets the limits in [`TARGET_RLIMITS`].
 pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
     (libc::RLIMIT_CPU, UNLIMITED, UNLIMITED),
     (libc::RLIMIT_FSIZE, UNLIMITED, UNLIMITED),
@@ -28,16 +30,16 @@ pub const DEFAULT_RLIMITS: [(u32, u64, u64); 11] = [
 
 /// Limits that apply to the run and must not apply to its runner.
 ///
-/// The runner needs more open files. The kernel counts the other resources for the user in each
-/// user namespace. It compares the sum over all namespaces below a namespace with the limit of that
-/// namespace's creator (inc_rlimit_ucounts() in kernel/ucount.c): the limit of a runner applies to
-/// all runs together. So runners get as much as possible. Otherwise one run could use up the
-/// timers, queued signals, message queues and locked shared memory of all others. Where a bound for
-/// all remains, as for users that cannot raise it, each run gets at most its share of timers and
-/// queued signals. Hosts allow few queues and little locked memory, and a share of those would be
-/// useless.
+/// The runner needs more open files. The kernel counts the other resources for each user in each
+/// user namespace. For each namespace it compares the sum over all namespaces below with the limit
+/// of the namespace's creator (inc_rlimit_ucounts() in kernel/ucount.c), so the limit of a runner
+/// applies to all runs together. Therefore the limits of runners are as high as possible. Otherwise
+/// one run could use up the timers, queued signals, message queues and locked shared memory of all
+/// others. If a common bound remains because the user cannot raise it, each run gets at most its
+/// share of timers and queued signals. Message queues and locked memory are not divided: hosts
+/// allow so little of them that a share would be useless.
 pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
-    // The first one is also the most that a request can set.
+    // The first limit is also the maximum that a request can set.
     (libc::RLIMIT_NOFILE, 1024, 4096),
     (libc::RLIMIT_SIGPENDING, 4096, 4096),
     (libc::RLIMIT_MSGQUEUE, 819_200, 819_200),
@@ -46,11 +48,12 @@ pub const TARGET_RLIMITS: [(u32, u64, u64); 4] = [
 
 /// The limit on open files of each process in a run that does not specify one.
 ///
-/// The kernel charges no cgroup for much of what a descriptor makes it keep: up to 17 KiB for a
-/// half-read directory of ext4 (`ext4_htree_store_dirent()`), 64 bytes a thread in poll(2). If the
-/// request names both a memory limit and a process limit, the descriptors of all processes together
-/// keep at most as much as the memory limit. The result is clamped: programs and language runtimes
-/// need [`MIN_NOFILE`], and no run gets more than [`MAX_NOFILE`] by default.
+/// Much of the kernel memory behind a descriptor is charged to no cgroup: up to 17 KiB for a
+/// half-read directory of ext4 (`ext4_htree_store_dirent()`), and 64 bytes for each thread in
+/// poll(2). If the request names both a memory limit and a process limit, the uncharged memory
+/// behind the descriptors of all processes is bounded by the memory limit. The result is clamped:
+/// programs and language runtimes need [`MIN_NOFILE`], and no run gets more than [`MAX_NOFILE`] by
+/// default.
 pub fn default_nofile(memory_bytes: Option<u64>, processes: Option<u32>) -> u32 {
     let (Some(memory_bytes), Some(processes @ 1..)) = (memory_bytes, processes) else {
         return MAX_NOFILE;

@@ -51,7 +51,7 @@ pub enum RunMount {
 struct Stage {
     /// -1 if the template has none.
     descriptor: i32,
-    /// The run's own tmpfs is mounted on it.
+    /// Whether the run's own tmpfs is mounted on it.
     is_covered: bool,
 }
 
@@ -63,8 +63,8 @@ impl Stage {
     }
 }
 
-/// Mounts on the directory of this descriptor, even if a run with write access above it has moved
-/// it.
+/// Mounts a file system on the directory that a descriptor refers to, even if a run with write
+/// access to a parent directory has moved it.
 fn mount_on(
     directory: i32,
     kind: &core::ffi::CStr,
@@ -77,9 +77,9 @@ fn mount_on(
     calls::chdir(c"/").map_err(while_mounting)
 }
 
-/// Opens a directory and checks that it is the template's. A run with write access above it may
-/// have moved or removed it, and the template's directory may then be at any path. The error is
-/// `ESTALE` in that case.
+/// Opens a directory and checks that it is the template's. A run with write access to a parent
+/// directory may have moved or removed it, and the path may now lead to another directory. The
+/// error is `ESTALE` in that case.
 fn open_templates(
     path: &core::ffi::CStr,
     is_it: impl Fn((u64, u64)) -> bool,
@@ -119,7 +119,7 @@ fn run_mount(
         }
         RunMount::Proc { path, options } => {
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
-            // It covers the host's procfs, which must not stay visible anywhere.
+            // The new procfs covers the host's procfs, which must not stay visible anywhere.
             let hosts = calls::identity(procfs).map_err(while_mounting)?;
             let found = open_templates(path, |its| its == hosts)?;
             let answer = mount_on(found, c"proc", flags, options);
@@ -172,7 +172,7 @@ fn run_mount(
 }
 
 /// Carries out the mounts of a run, in order. `procfs` is the procfs that the run's own one covers.
-/// An error has the index of the mount, the step and the errno.
+/// An error contains the index of the mount, the step and the errno.
 pub fn carry_out(
     mounts: &[(u32, RunMount)],
     procfs: i32,
@@ -188,8 +188,8 @@ pub fn carry_out(
     Ok(())
 }
 
-/// Every securebit and its lock except KEEP_CAPS (capabilities(7)): root inside has no privileges,
-/// not even after an exec.
+/// All securebits and their locks, except KEEP_CAPS itself (capabilities(7)). With them root inside
+/// has no privileges, not even after an exec.
 pub const SECUREBITS: usize = 0b1110_1111;
 
 /// Drops all capabilities, also from the bounding set.

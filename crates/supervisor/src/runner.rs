@@ -1,15 +1,15 @@
 //! A runner: the process that serves runs one after the other, and its place in a slot.
 //!
 //! A slot has several runners and alternates between them: while one serves a run, another is
-//! cleaned and its next pid1 prepared. The runner is a process for three reasons. On version 1
-//! cgroups a run starts in the cgroup of its parent. Cloning for several slots happens in parallel.
-//! pid1 may share its parent's memory, which must not be the supervisor's.
+//! cleaned up and prepares its next pid1. The runner is a separate process for three reasons. With
+//! version 1 cgroups, a run starts in the cgroup of its parent. Several slots can clone processes
+//! in parallel. pid1 may share its parent's memory, and that memory must not be the supervisor's.
 //!
 //! A runner waits for a world, enters the world's template and starts a [`crate::zygote`]. The
 //! zygote clones one run after the other there. The runner waits for the end of the zygote.
 //!
 //! A runner may use its own cgroups, the mount namespaces (templates) that it receives, and its
-//! network namespace. It has the capabilities for that in the supervisor's user namespace, where
+//! network namespace. It has the capabilities for that in the supervisor's user namespace only, so
 //! they have no effect outside.
 
 use crate::backend::Backend;
@@ -41,21 +41,21 @@ pub struct RunnerSetup {
     pub uid: u32,
     pub gid: u32,
     pub share_memory: bool,
-    /// Whether it replaces a runner that died.
+    /// Whether this runner replaces a runner that died.
     pub again: bool,
-    /// Its CPU; `None` for all.
+    /// The runner's CPU; `None` for all CPUs.
     pub cpu: Option<usize>,
-    /// Whether its runs begin on another CPU; see [`crate::cpus`].
+    /// Whether the runner's runs begin on another CPU; see [`crate::cpus`].
     pub runs_elsewhere: bool,
-    /// Whether it must not run on other CPUs.
+    /// Whether the runner must not run on other CPUs.
     pub pinned: bool,
     /// The number of runs that all runners can serve at the same time.
     pub runs_at_once: u64,
 }
 
-/// The OOM score adjustment of a run: it is killed first when memory is short, in its cgroup or on
-/// the host. Runner and pid1 have the same value, because it belongs to their shared memory; both
-/// are small.
+/// The OOM score adjustment of a run, which is therefore killed first if its cgroup or the host
+/// runs out of memory. Runner and pid1 have the same value, because the value belongs to their
+/// shared memory. Both use little memory.
 const OOM_SCORE_ADJ: &[u8] = b"1000";
 
 /// The exit status of a runner whose zygote was killed or could not clean up.
@@ -92,8 +92,8 @@ pub fn main(mut setup: RunnerSetup) -> ! {
     calls::exit(1)
 }
 
-/// Prepares the process and enters the runner's cgroup. Memory is touched before, because memory
-/// that is allocated inside the cgroup counts for runs.
+/// Prepares the process and enters the runner's cgroup. The memory is touched before that, because
+/// memory that is allocated inside the cgroup counts towards runs.
 fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     let memory = |error: std::io::Error| Failure::new(Step::Runner, error.into());
     let failed = |errno| Failure::new(Step::Runner, errno);
@@ -106,10 +106,11 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     for (resource, soft, hard) in &mut target_rlimits {
         let (_, most) = calls::get_rlimit(*resource).map_err(failed)?;
         calls::set_rlimit(*resource, most).map_err(at_rlimit(*resource))?;
-        // The kernel counts descriptors in transit through sockets for the user, that is for all
-        // runs and runners, and compares them with the sender's own limit (unix(7), ETOOMANYREFS).
-        // It compares before it adds a message's 253, so runs can have slightly more in transit
-        // than they may have open. So the limit is halved.
+        // The kernel counts descriptors in transit through sockets for each user, that is, for all
+        // runs and runners together. It compares the count with the sender's own limit (unix(7),
+        // ETOOMANYREFS) before it adds the descriptors of a message, which may be 253. So runs can
+        // have slightly more descriptors in transit than open, and their limit is half of the
+        // runner's.
         let most = match *resource {
             libc::RLIMIT_NOFILE => most / 2,
             libc::RLIMIT_SIGPENDING => most / setup.runs_at_once.max(1),
@@ -121,8 +122,8 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     let pid1_stack = Stack::new(STACK_BYTES).map_err(memory)?;
     let zygote_stack = Stack::new(STACK_BYTES).map_err(memory)?;
     let pointers = Pointers::new(crate::launch::MAX_STRINGS + 64).map_err(memory)?;
-    // If these CPUs are not allowed any more (cpuset(7)), or the choice is forbidden, any CPU will
-    // do, unless the caller named them.
+    // If these CPUs are no longer allowed (cpuset(7)), or the process may not choose its CPU, any
+    // CPU will do, unless the caller named the CPUs.
     if let Some(cpu) = setup.cpu
         && let Err(errno) = calls::set_affinity(&mask_of(&[cpu]))
         && setup.pinned
@@ -145,7 +146,7 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     }
     setup.socket = calls::move_down(setup.socket).map_err(failed)?;
     setup.launches = calls::move_down(setup.launches).map_err(failed)?;
-    // A pid1 with its own memory is the stricter variant, which relies on no secret.
+    // A pid1 with its own memory is the stricter variant, and relies on no secret.
     let pass = if setup.share_memory {
         Some(random_secret().map_err(failed)?)
     } else {
@@ -180,7 +181,7 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     })
 }
 
-/// A secret of 64 bits (getrandom(2)), never 0.
+/// Returns a random secret of 64 bits (getrandom(2)), which is never 0.
 fn random_secret() -> Result<u64, Errno> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
@@ -245,7 +246,7 @@ impl Runner {
                     )
                     .ok()?;
                 }
-                // The program is too long for the addition, so each target attaches it itself.
+                // If the program is too long for the addition, each target attaches it itself.
                 millibox_seccomp::with_pass(&program, Arch::native(), &zygote::SANDBOX_CALLS, pass)
                     .ok()
             });

@@ -2,12 +2,12 @@
 //!
 //! A child inherits the rights of its parent. The supervisor reads the messages of client and
 //! runners, so it gives up nearly all rights ([`crate::confine`]). But runners and mounters create
-//! namespaces and mounts, and a world may allow its programs anything. The children of the spawner
-//! also begin without the memory of the requests that the supervisor has read, so they cannot leak
-//! it.
+//! namespaces and mounts, and a world may allow its programs anything. The memory of the spawner's
+//! children also contains none of the requests that the supervisor has read, so the children cannot
+//! leak them.
 //!
 //! The supervisor forks the spawner before it confines itself. The spawner clones each child as a
-//! child of the supervisor (`CLONE_PARENT`). The supervisor is notified of their ends, and they die
+//! child of the supervisor (`CLONE_PARENT`). The supervisor is notified when they end, and they die
 //! with it, as if it had forked them. So the spawner keeps no state. It reads one message, clones,
 //! and answers with a process id. It does not parse the message; the child does.
 //!
@@ -31,12 +31,13 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Supervisor to spawner: fork a runner; a [`RunnerOrder`] follows, [`RunnerFiles`] are attached.
+/// Supervisor to spawner: fork a runner. A [`RunnerOrder`] follows; [`RunnerFiles`] are attached.
 const RUNNER_REQUEST: u8 = b'H';
-/// Supervisor to spawner: fork a mounter; the bytes of a world follow, its socket is attached.
+/// Supervisor to spawner: fork a mounter. The bytes of a world follow; the mounter's socket is
+/// attached.
 const MOUNTER_REQUEST: u8 = b'B';
 
-/// The longest message: the bytes of a world.
+/// The maximum length of a message, which contains the bytes of a world.
 const MAX_MESSAGE_BYTES: usize = millibox_wire::frame::MAX_INLINE;
 
 /// Identifies a runner.
@@ -50,9 +51,9 @@ struct RunnerOrder {
 pub struct RunnerFiles<'a> {
     /// The runner's end of its socket to the supervisor.
     pub socket: &'a OwnedFd,
-    /// Its targets receive their launches here.
+    /// The socket on which the runner's targets receive their launches.
     pub launches: &'a OwnedFd,
-    /// The memory that it shares with the supervisor.
+    /// The memory that the runner shares with the supervisor.
     pub memory: &'a OwnedFd,
 }
 
@@ -117,7 +118,7 @@ impl Spawner {
     }
 
     /// Sends a request and waits for the answer. This takes only the time of a fork, because the
-    /// spawner does nothing else. Fails if the client ends meanwhile.
+    /// spawner does nothing else. Fails if the client ends in the meantime.
     fn request(&self, bytes: &[u8], descriptors: &[i32], client: &OwnedFd) -> Result<i32> {
         calls::send_descriptors(self.socket.as_raw_fd(), bytes, descriptors)?;
         loop {
@@ -152,12 +153,13 @@ impl Spawner {
         self.process
     }
 
-    /// Kills the spawner. It is a child that was not waited for, so the process id is valid.
+    /// Kills the spawner. The spawner is a child that has not been reaped, so the process id is
+    /// valid.
     pub fn kill(&self) {
         let _ = calls::kill(self.process, libc::SIGKILL);
     }
 
-    /// The reason why the supervisor must end after the socket has shown that the spawner is dead.
+    /// The reason why the supervisor must end, once the socket has shown that the spawner is dead.
     pub fn exit_reason(&self) -> SupervisorError {
         self.kill();
         let status = process::wait(self.process, libc::__WALL).map_or(-1, |waited| waited.status);
@@ -288,7 +290,7 @@ impl SpawnerProcess<'_> {
             cpu: setup.cpus.of_runner(order.index),
             runs_elsewhere: setup.cpus.of_runs().is_some(),
             pinned: setup.cpus.pinned(),
-            // A pair has two runners of one slot.
+            // A pair uses two runners of one slot.
             runs_at_once: (setup.slots * setup.runners_per_slot.min(2)) as u64,
         });
     }
@@ -298,7 +300,7 @@ impl SpawnerProcess<'_> {
         if close_all_but(vec![0, 1, 2, socket, procfs]).is_err() {
             return;
         }
-        // The supervisor has read the same bytes and made the same plan.
+        // The supervisor has decoded the same bytes and made the same plan.
         let Ok(located) = decode::<Located>(bytes) else {
             return;
         };

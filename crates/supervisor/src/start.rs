@@ -40,7 +40,7 @@ pub struct Inheritance {
     pub devices: Option<String>,
 }
 
-/// The user and group to switch to; `None` if the process is unprivileged already.
+/// The user and group to switch to; `None` if the process is already unprivileged.
 pub fn target_user(options: &Options) -> Option<(u32, u32)> {
     rustix::process::geteuid()
         .is_root()
@@ -72,11 +72,11 @@ pub fn check_user(options: &Options) -> Result<(), SupervisorError> {
     }))
 }
 
-/// The limit on open files of a supervisor that root started: the default maximum of the kernel
+/// The limit on open files of a supervisor that root started. It is the kernel's default maximum
 /// (fs.nr_open, proc_sys_fs(5)).
 const MAX_OPEN_FILES: u64 = 1 << 20;
 
-/// Raises the limits that keeper and supervisor could reach, as far as allowed. Runners set the
+/// Raises the limits that keeper and supervisor could reach as far as permitted. Runners set the
 /// limits of runs.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub fn raise_limits(options: &Options) -> Result<(), SupervisorError> {
         let Ok((_, hard)) = calls::get_rlimit(resource) else {
             return most;
         };
-        // Root of a container may be unable to raise it.
+        // Root in a container may be unable to raise the limit.
         if hard < most
             && target_user(options).is_some()
             && calls::set_rlimit(resource, most).is_ok()
@@ -97,10 +97,10 @@ pub fn raise_limits(options: &Options) -> Result<(), SupervisorError> {
         let _ = calls::set_rlimit(resource, hard);
         hard
     };
-    // Each runner takes about twenty files, in itself and in the supervisor, which also has those
-    // of waiting requests.
+    // Each runner needs about twenty files, both in its own process and in the supervisor. The
+    // supervisor also has the files of waiting requests.
     raise(libc::RLIMIT_NOFILE, MAX_OPEN_FILES);
-    // To the kernel shared memory is a file; beyond this limit it would send SIGXFSZ.
+    // The kernel treats shared memory as a file and would send SIGXFSZ beyond this limit.
     let (most, needed) = (
         raise(libc::RLIMIT_FSIZE, libc::RLIM_INFINITY),
         size_of::<crate::launch::Shared>() as u64,
@@ -115,7 +115,7 @@ pub fn raise_limits(options: &Options) -> Result<(), SupervisorError> {
     Ok(())
 }
 
-/// Drops privileges for good and executes the supervisor. Returns only if that fails.
+/// Drops privileges permanently and executes the supervisor. Returns only if that fails.
 pub fn execute(options: &Options, inheritance: Inheritance) -> SupervisorError {
     match try_execute(options, inheritance) {
         Ok(never) => match never {},
@@ -149,33 +149,34 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     let _ = calls::set_default_scheduling();
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
     let _ = calls::prctl(libc::PR_SET_TIMERSLACK, 0, 0, 0, 0);
-    // Neither do its other attributes. These are its personality(2) (0 means Linux as usual), which
-    // can disable random addresses or make all memory executable; its I/O priority (ioprio_set(2);
-    // 0 means to follow the nice value); its memory policy (set_mempolicy(2)); disabled huge pages;
-    // and merging of equal pages. If one of these calls is forbidden here, it was forbidden to the
-    // caller.
+    // The caller's other attributes do not apply either. Its personality(2) can disable random
+    // addresses or make all memory executable (0 is the default personality). Its I/O priority
+    // (ioprio_set(2)) becomes 0, which follows the nice value. Its memory policy
+    // (set_mempolicy(2)), disabled huge pages and merging of equal pages are reset too. If one of
+    // these calls is forbidden here, it was also forbidden to the caller.
     let _ = calls::personality(0);
     let _ = calls::ioprio_set(1 /* IOPRIO_WHO_PROCESS */, 0, 0);
     let _ = calls::set_mempolicy(libc::MPOL_DEFAULT as u32, 0, 0);
     let _ = calls::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0);
     let _ = calls::prctl(libc::PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
     if let Some((uid, gid)) = target_user(options) {
-        // The supervisor, which watches the clocks, and pid1, which kills the other processes, must
-        // not wait for the programs that they have to end. Targets return to 0.
+        // The supervisor watches the clocks, and pid1 kills the other processes. Neither may wait
+        // for the programs that it has to end. Targets return to nice value 0.
         let _ = calls::setpriority(libc::PRIO_PROCESS, 0, crate::target::SUPERVISOR_NICE);
-        // The limits of root's shell do not apply to runs; runners set those of runs.
+        // The limits of root's shell do not apply to runs; runners set the limits of runs.
         for (resource, _, hard) in crate::rlimits::DEFAULT_RLIMITS {
             let _ = calls::set_rlimit(resource, hard);
         }
-        // Nor to all runs together. Root of a container may be unable to raise them.
+        // The limits of root's shell do not apply to the sum of all runs either. Root in a
+        // container may be unable to raise them.
         for (resource, ..) in crate::rlimits::TARGET_RLIMITS {
-            // For open files see `raise_limits`.
+            // `raise_limits` has set the limit on open files.
             if resource != libc::RLIMIT_NOFILE {
                 let _ = calls::set_rlimit(resource, libc::RLIM_INFINITY);
             }
         }
-        // When memory is short the kernel must kill runs, not the supervisor or a runner, which is
-        // in its runs' memory cgroup. Runs get a value of their own.
+        // When memory is short, the kernel must kill runs and not the supervisor or a runner. A
+        // runner is in the memory cgroup of its runs. Runs get a value of their own.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/oom_score_adj", b"-1000");
         drop_to(uid, gid)?;
     }
@@ -205,8 +206,8 @@ fn drop_to(uid: u32, gid: u32) -> Result<(), SupervisorError> {
     confine::drop_bounding_set(0)
         .map_err(failed(SupervisorStep::BoundingSet))
         .or_else(|why| {
-            // Without CAP_SETPCAP, which was dropped with root, the bounding set stays;
-            // no_new_privs makes it meaningless.
+            // CAP_SETPCAP may have been dropped with root. The bounding set then stays as it is,
+            // but no_new_privs makes it ineffective.
             if calls::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).is_ok() {
                 Ok(())
             } else {
@@ -238,7 +239,7 @@ pub fn is_superuser() -> Result<bool, SupervisorError> {
         || stat.st_gid == rustix::process::getegid().as_raw())
 }
 
-/// The main function of the supervisor. The error is for the client.
+/// The main function of the supervisor. The client receives the error.
 pub fn supervise(inherited: i32) -> Result<(), SupervisorError> {
     let inheritance = read_inheritance(inherited)?;
     let (socket, client) = (inheritance.socket, inheritance.client);
@@ -279,7 +280,7 @@ fn adopt(fd: i32) -> Result<OwnedFd, SupervisorError> {
     })
 }
 
-/// Reads what the keeper passes on.
+/// Reads the state that the keeper passes on.
 fn read_inheritance(inherited: i32) -> Result<Inheritance, SupervisorError> {
     let error =
         SupervisorError::new(SupervisorStep::ReadInheritance).with_subject(inherited.to_string());
@@ -296,7 +297,7 @@ fn read_inheritance(inherited: i32) -> Result<Inheritance, SupervisorError> {
 /// Checks the privileges and keeps only the passed descriptors.
 fn prepare(inheritance: &Inheritance) -> Result<(), SupervisorError> {
     if inheritance.keeper != 0 {
-        // Dropping privileges has cleared what the keeper's child had set (prctl(2)).
+        // Dropping privileges has cleared the signal that the keeper's child had set (prctl(2)).
         calls::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize, 0, 0, 0)
             .map_err(failed(SupervisorStep::ParentDeath))?;
         if std::os::unix::process::parent_id() as i32 != inheritance.keeper {
@@ -342,7 +343,7 @@ fn null_standard_descriptors() -> Result<std::fs::File, SupervisorError> {
         let null = rustix::fs::open("/dev/null", flags | OFlags::CLOEXEC, Mode::empty())
             .map_err(failed)?;
         if null.as_raw_fd() == standard {
-            // The descriptor was closed. The new one must survive a fork; no exec follows.
+            // The standard descriptor was closed. The new one must survive a fork; no exec follows.
             std::mem::forget(null);
             continue;
         }
@@ -377,9 +378,9 @@ fn set_up(
         inheritance.runners_per_slot,
         inheritance.pin,
     )?;
-    // Nor do the keys of the caller's session (session-keyring(7)). If the kernel has no keyrings,
-    // no keyring needs to be left. A container that forbids keyrings here forbids them to runs as
-    // well.
+    // The keys of the caller's session do not apply either (session-keyring(7)). A kernel without
+    // keyrings has no session to leave. A container that forbids keyrings here also forbids them to
+    // runs.
     match calls::keyctl(1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0, 0) {
         Err(errno) if ![libc::ENOSYS, libc::EPERM, libc::EACCES].contains(&errno.0) => {
             return Err(failed(SupervisorStep::SessionKeyring)(errno));
@@ -397,7 +398,7 @@ fn set_up(
             .map_err(failed(SupervisorStep::KeyringRights))?;
         }
     }
-    // The supervisor must not wait for the end of a program's time slice.
+    // The supervisor must not have to wait for the end of a program's time slice.
     let _ = calls::set_slice(calls::nice(), crate::target::SUPERVISOR_SLICE_NS);
     rustix::process::chdir("/")
         .map_err(|errno| failed(SupervisorStep::WorkingDirectory)(errno).with_subject("/"))?;
@@ -449,7 +450,7 @@ fn set_up(
         landlock: 0,
         devices: inheritance.devices,
     };
-    // From here on no process of this user may trace the supervisor or the spawner. Runners set the
+    // From now on no process of this user may trace the supervisor or the spawner. Runners set the
     // attribute themselves.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(failed(SupervisorStep::Undumpable))?;
     let spawner = Spawner::start(&setup, procfs)?;
@@ -484,9 +485,9 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), SupervisorError> {
         .map_err(failed(SupervisorStep::GidMap))?;
 
     calls::clear_host_name().map_err(failed(SupervisorStep::HostName))?;
-    // The uptime inside begins with the supervisor. The offset may not make a clock negative
-    // (time_namespaces(7)), so it has whole seconds. The offset of CLOCK_MONOTONIC also applies to
-    // CLOCK_MONOTONIC_RAW, which may lag behind it.
+    // The uptime inside the time namespace begins with the supervisor. The offset may not make a
+    // clock negative (time_namespaces(7)), so it is rounded to whole seconds. The offset of
+    // CLOCK_MONOTONIC also applies to CLOCK_MONOTONIC_RAW, which may lag behind CLOCK_MONOTONIC.
     let raw = calls::monotonic_raw_ns();
     let offset = |name: &str, clock: i32| {
         format!(

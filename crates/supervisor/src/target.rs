@@ -5,8 +5,8 @@
 //! steps remain: one message, limits that differ from the last run's, standard streams, the working
 //! directory and the exec.
 //!
-//! The target is a separate process because the program's parent must be in the PID namespace and
-//! must not be reachable by the program.
+//! The target and pid1 are separate processes because the program needs a parent in its PID
+//! namespace that it cannot reach.
 //!
 //! The target may use its own descriptor table, its own attributes, the shared memory and the
 //! cgroup files of its runner. Until the exec it runs in its runner's memory (`CLONE_VM`), so it
@@ -22,13 +22,13 @@ use core::ffi::CStr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use millibox_wire::{Prepare, Step};
 
-/// The exit status if the program was not executed. No process evaluates it, because the failure is
-/// in the shared memory.
+/// The exit status if the program was not executed. No process evaluates this status, because the
+/// failure is in the shared memory.
 const NOT_STARTED: i32 = 127;
 
 /// The nice value of supervisor, runners and pid1s if root started them.
 pub const SUPERVISOR_NICE: i32 = -10;
-/// The time slice that the supervisor requests: the shortest possible one.
+/// The time slice that the supervisor requests, which is the shortest possible.
 pub const SUPERVISOR_SLICE_NS: u64 = 100_000;
 /// The time slice of runners, zygotes and pid1s. It is longer than the supervisor's, so that the
 /// supervisor need not wait for a pid1 that has just reported the end of its run.
@@ -54,20 +54,20 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     let runner = prepared.runner;
     let shared = runner.shared;
 
-    // Part one: what depends only on the world.
+    // Part one: the steps that depend only on the world.
     calls::setsid().map_err(at(Step::Session))?;
     // These limits of the runner apply to all runs together, so the target sets its own.
     for (resource, soft, hard) in runner.target_rlimits {
         calls::set_rlimits(resource, soft, hard).map_err(at_rlimit(resource))?;
     }
-    // The program gets a normal share of the CPU. If this call is forbidden here, no short time
-    // slice was set either.
+    // The program gets a normal share of the CPU. If this call is forbidden here, it was forbidden
+    // earlier too, and no short time slice is in force.
     if calls::set_slice(runner.runs_nice, 0).is_err() {
         calls::setpriority(libc::PRIO_PROCESS, 0, runner.runs_nice).map_err(at(Step::Session))?;
     }
-    // The id maps could be written only while the memory, shared with pid1 and perhaps the runner,
-    // was dumpable (proc(5): otherwise the files belong to root). From here on no process inside
-    // may trace pid1.
+    // The target shares its memory with pid1 and perhaps the runner. The id maps could be written
+    // only while this memory was dumpable (otherwise the files belong to root, proc(5)). From now
+    // on no process in the sandbox may trace pid1.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
     if !runner.cpu_mask.is_empty() {
         shared.target.store(calls::pid_in(runner.procfs), Relaxed);
@@ -78,7 +78,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     }
     shared.prepared.store(1, Release);
 
-    // Part two: what depends on the launch.
+    // Part two: the steps that depend on the launch.
     let mut byte = [0; 1];
     let received = calls::receive(runner.launches, &mut byte, 0).map_err(at(Step::Receive))?;
     if received.length != 1 || byte[0] != message::LAUNCH {
@@ -88,7 +88,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     shared.prepared.store(0, Release);
     shared.launched.store(launch.number, SeqCst);
     if shared.revoked.load(SeqCst) == launch.number {
-        // The supervisor ended the run before it began, so no failure is stored.
+        // The supervisor ended the run before the run began, so no failure is stored.
         calls::exit(NOT_STARTED);
     }
 
@@ -107,12 +107,13 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
             .get(..launch.cpu_words as usize)
             .unwrap_or(&launch.cpus);
         let set = calls::set_affinity(words);
-        // Without named CPUs the current affinity is correct: all CPUs since the start.
+        // If no CPUs are named, the current affinity is correct, because it has included all CPUs
+        // since the start.
         if launch.cpus_named != 0 {
             set.map_err(at(Step::Affinity))?;
         }
     }
-    // The runner's descriptors are O_CLOEXEC already. This is a second safeguard.
+    // The runner's descriptors already have O_CLOEXEC. This call is a second safeguard.
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;
     enter_working_directory(strings.working_directory)?;
     set_requested_rlimits(runner, &launch, calls::set_rlimits)?;
@@ -120,11 +121,11 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
-        // From here to the exec a seccomp program that the target attached itself sees
+        // From here to the exec, a seccomp program that the target has attached itself sees
         // clock_gettime, pread64 and execveat, and after a failure faccessat and exit_group. Only
-        // execveat must be allowed. If another one fails, the run counts from before the
-        // attachment, some microseconds more. If one ends the process, the run has ended. The
-        // counters only grow, so a faked empty answer does not lower them.
+        // execveat must be allowed. If another call fails, the counters from before the attachment
+        // are used, which adds a few microseconds to the run. If a call ends the process, the run
+        // has ended. The counters only grow, so a faked empty answer does not lower them.
         if let Ok(later) = read_counters(runner, launch.number)
             && later.exec_ns >= start.exec_ns
             && later.cpu_ns >= start.cpu_ns
@@ -158,8 +159,9 @@ pub fn set_requested_rlimits(
                 .get(resource as usize)
                 .copied()
                 .unwrap_or(UNLIMITED);
-            // With 0 no core is written either, but the kernel starts the host's core handler; see
-            // `DEFAULT_RLIMITS`. The current value is 1, or 0 if the caller may have no more.
+            // With a limit of 0 no core is written either, but the kernel starts the host's core
+            // handler; see `DEFAULT_RLIMITS`. The current value is 1, or 0 if the caller's limit is
+            // 0.
             if resource == libc::RLIMIT_CORE && value == 0 {
                 continue;
             }
@@ -205,7 +207,7 @@ fn read_counters(runner: &Runner, number: u64) -> Result<Start, Failure> {
     } else {
         // The kernel adds a running process's time to its cgroup when it is scheduled away or at a
         // tick. Reading its CPU clock adds it now (task_sched_runtime() in kernel/sched/core.c);
-        // otherwise earlier time would count as the program's.
+        // otherwise time before the exec would count as the program's.
         let _ = calls::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         runner.backend.start(&mut start)?;
     }
@@ -213,7 +215,7 @@ fn read_counters(runner: &Runner, number: u64) -> Result<Start, Failure> {
     Ok(start)
 }
 
-/// Returns the next descriptor. The kernel drops descriptors for which the process has no room
+/// Returns the next descriptor. The kernel drops descriptors that exceed the limit of the process
 /// (unix(7), MSG_CTRUNC).
 fn next_descriptor(received: &mut impl Iterator<Item = i32>) -> crate::sys::Result<i32> {
     received
@@ -222,8 +224,8 @@ fn next_descriptor(received: &mut impl Iterator<Item = i32>) -> crate::sys::Resu
         .ok_or(Errno(libc::EMFILE))
 }
 
-/// Puts the standard streams at 0, 1 and 2. Missing ones are /dev/null, which the runner has there.
-/// Returns the program's descriptor, or -1.
+/// Puts the standard streams at 0, 1 and 2. A missing stream stays /dev/null, which the runner has
+/// at these numbers. Returns the program's descriptor, or -1.
 fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result<i32> {
     let mut next = received.iter().copied();
     for standard in 0..3 {
@@ -241,7 +243,7 @@ fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result
 /// The addresses of a launch's strings.
 struct Strings {
     working_directory: *const u8,
-    /// The first path of the program; the others follow it in the pointer array.
+    /// The number of the program's paths in the pointer array.
     paths: u32,
     arguments: usize,
     environment: usize,
@@ -250,8 +252,8 @@ struct Strings {
 }
 
 impl Strings {
-    /// Builds the pointer arrays for execve(2): argv NULL envp NULL paths.
-    /// `counts` has the numbers of paths, arguments and environment strings.
+    /// Builds the pointer arrays for execve(2): argv NULL envp NULL paths. `counts` contains the
+    /// numbers of paths, arguments and environment strings.
     fn lay_out(runner: &Runner, bytes: &[u8], counts: [u32; 3]) -> Result<Strings, Failure> {
         let too_long = || Failure::new(Step::Arguments, Errno(libc::E2BIG));
         let [paths, arguments, environment] = counts;
@@ -301,7 +303,7 @@ impl Strings {
 fn enter_working_directory(path: *const u8) -> Result<(), Failure> {
     let path = calls::string_at(path);
     if path == c"/" {
-        // pid1 has received it already.
+        // pid1 has already received the launch.
         return Ok(());
     }
     calls::chdir(path).map_err(at(Step::WorkingDirectory))
@@ -320,7 +322,7 @@ fn execute(strings: &Strings, program: i32) -> (Errno, bool) {
         );
         return (errno, errno == Errno(libc::ENOENT));
     }
-    // Like execvp(3): continue after "not found", and remember "permission denied".
+    // Like execvp(3), continue after "not found" and remember "permission denied".
     let mut best = (Errno(libc::ENOENT), false);
     for index in 0..strings.paths as usize {
         let path = calls::pointer_at(strings.first_path + index * size_of::<usize>());

@@ -7,8 +7,8 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Whether /proc shows the PID namespace of this process. A namespace that kept an outer /proc sees
-/// the numbers of other processes there.
+/// Whether /proc shows the PID namespace of this process. A process in a namespace that kept an
+/// outer /proc would see the ids of other processes there.
 pub fn proc_shows_own_namespace() -> bool {
     static SHOWS_OWN: OnceLock<bool> = OnceLock::new();
     let is_own = || {
@@ -19,7 +19,8 @@ pub fn proc_shows_own_namespace() -> bool {
 }
 
 /// Whether /proc lists the children of a process of this user that is not dumpable, as pid1 is.
-/// With `hidepid` proc(5) hides them, and without CONFIG_PROC_CHILDREN it has no such file.
+/// With `hidepid`, proc(5) hides the list, and without CONFIG_PROC_CHILDREN the file does not
+/// exist.
 pub fn can_list_children(pid: i32) -> bool {
     proc_shows_own_namespace()
         && std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).is_ok()
@@ -27,8 +28,8 @@ pub fn can_list_children(pid: i32) -> bool {
 
 /// Returns `root` and its descendants, at most `max` processes.
 ///
-/// Processes that start or end meanwhile may be missing. With hundreds of threads others may be
-/// missing, too: a run must not decide how long the search takes.
+/// Processes that start or end meanwhile may be missing. Other processes may also be missing if
+/// there are hundreds of threads, because a run must not decide how long the search takes.
 pub fn descendants(root: i32, max: usize) -> Vec<i32> {
     let mut all = vec![root];
     if !proc_shows_own_namespace() {
@@ -57,11 +58,11 @@ pub fn descendants(root: i32, max: usize) -> Vec<i32> {
     all
 }
 
-/// The first `max` numbers in a file of children. For each page of it the kernel walks through all
-/// entries before it.
+/// The first `max` process ids in a `children` file. For each page of the file the kernel walks
+/// through all earlier entries.
 fn children(path: &Path, max: usize) -> Vec<i32> {
     let mut text = String::new();
-    // A number has at most 7 digits (`PID_MAX_LIMIT`) and is followed by a space.
+    // A process id has at most 7 digits (`PID_MAX_LIMIT`) and is followed by a space.
     let bytes = max.saturating_mul(8) as u64;
     if std::fs::File::open(path)
         .and_then(|file| file.take(bytes).read_to_string(&mut text))
@@ -69,7 +70,7 @@ fn children(path: &Path, max: usize) -> Vec<i32> {
     {
         return Vec::new();
     }
-    // The last number may be truncated.
+    // The last process id may be truncated.
     let whole = if text.len() as u64 == bytes {
         text.rfind(' ').unwrap_or(0)
     } else {
@@ -91,24 +92,24 @@ pub struct Stat {
     /// The user CPU time of the children that the process has waited for.
     pub children_user: u64,
     pub children_system: u64,
-    /// The start time since the boot. It distinguishes the process from an earlier one with the
-    /// same number.
+    /// The start time since the boot. It distinguishes the process from an earlier process with the
+    /// same id.
     pub started: u64,
 }
 
-/// Reads the state of a process. `None` if it has ended.
+/// Reads the state of a process. Returns `None` if the process has ended.
 pub fn stat(pid: i32) -> Option<Stat> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // "4711 (name) S 4710 ...": the name may contain any characters.
+    // The format is "4711 (name) S 4710 ...", where the name may contain any characters.
     let name_ends = stat.iter().rposition(|&byte| byte == b')')?;
     let text = std::str::from_utf8(stat.get(name_ends + 1..)?).ok()?;
-    // From field 3 on: ppid is field 4, and the times are fields 14 to 17.
+    // The rest begins with field 3. ppid is field 4, and the times are fields 14 to 17.
     let mut fields = text.split_ascii_whitespace();
     let parent = fields.nth(1)?.parse().ok()?;
     let mut times = fields.skip(9).map(|ticks| ticks.parse().unwrap_or(0));
     let mut next = || times.next().unwrap_or(0);
     let [user, system, children_user, children_system] = [next(), next(), next(), next()];
-    // Field 22.
+    // The start time is field 22.
     let started = times.nth(4)?;
     Some(Stat {
         parent,
@@ -134,12 +135,12 @@ pub fn cpu_ns(pid: i32) -> u64 {
     calls::clock_ns(!pid << 3 | 2)
 }
 
-/// The figures of processes before they were killed. No process waits for those that are killed
-/// with their pid1.
+/// The figures of processes before they were killed. If processes are killed together with their
+/// pid1, no other process waits for them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Used {
-    /// User and system CPU time of all of them, `root` and reaped children included, in clock
-    /// ticks.
+    /// The user and system CPU time of all processes in clock ticks, including `root` and reaped
+    /// children.
     pub times: (u64, u64),
     /// The largest resident set of any process below `root`, in bytes; 0 if it was not read.
     pub peak_memory: u64,
@@ -161,9 +162,9 @@ fn peak_memory(pid: i32) -> u64 {
 
 /// Kills at most `max` descendants of `root`, but not `root` itself.
 ///
-/// When pid1 runs, the kernel kills all of its descendants, so it does not matter which ones this
-/// function misses. `is_same` reports whether `root` is still the intended process. `memory`
-/// selects whether to read the memory of the processes.
+/// When pid1 is scheduled and dies, the kernel kills all of its descendants, so it does not matter
+/// which processes this function misses. `is_same` reports whether `root` is still the intended
+/// process. `memory` selects whether to read the memory of the processes.
 pub fn kill_descendants(root: i32, max: usize, memory: bool, is_same: impl Fn() -> bool) -> Used {
     let mut used = Used::default();
     if !proc_shows_own_namespace() {
@@ -182,17 +183,16 @@ pub fn kill_descendants(root: i32, max: usize, memory: bool, is_same: impl Fn() 
     let mut all = Vec::new();
     for pid in descendants(root, max).into_iter().skip(1) {
         let process = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        // A process may have ended before its pidfd was opened, and its number may belong to
-        // another process. The parent of that process is not among those killed here, or the
-        // process is a descendant after all.
+        // A process may have ended before its pidfd was opened, and its id may belong to another
+        // process. In that case the parent of the other process is not among the processes killed
+        // here, unless it is also a descendant of `root`.
         if let (Some(process), Some(parent)) = (process, read_figures(pid)) {
             all.push((pid, process, parent));
         }
     }
     if is_same() {
         let mut ended = HashSet::from([root]);
-        // Parents precede their children. A process that can still be signalled has kept its
-        // number.
+        // Parents precede their children. A process that can still be signalled has kept its id.
         for (pid, process, parent) in &all {
             if ended.contains(parent) && pidfd_send_signal(process, Signal::KILL).is_ok() {
                 ended.insert(*pid);

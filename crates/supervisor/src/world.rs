@@ -1,7 +1,7 @@
 //! The worlds that the supervisor knows, and their templates.
 //!
-//! They form a bounded cache, which drops the least recently used worlds that no request and no
-//! runner uses.
+//! The worlds form a bounded cache, which drops the least recently used worlds that no request and
+//! no runner uses.
 
 use crate::cpus;
 use crate::prepared::Order;
@@ -19,7 +19,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// How long runs start cold, or fail, after a template could not be prepared.
+/// The time for which runs start cold, or fail, after a template could not be prepared.
 const RETRY_INTERVAL_NS: u64 = 10_000_000_000;
 
 /// The maximum number of worlds in the cache, unless more are in use at the same time.
@@ -45,13 +45,14 @@ enum Template {
 struct KnownWorld {
     key: Box<[u8]>,
     world: World,
-    /// Whether its programs may choose their CPUs.
+    /// Whether the world's programs may choose their CPUs.
     may_choose_cpus: bool,
     makes_namespaces: bool,
     template: Template,
-    /// Why the template of its program could not be prepared, and when (`CLOCK_MONOTONIC_RAW`).
+    /// The reason why the template of the world's program could not be prepared, and the time
+    /// (`CLOCK_MONOTONIC_RAW`).
     problem: Option<(TemplateProblem, u64)>,
-    /// The number of requests that use it.
+    /// The number of requests that use the world.
     users: usize,
     last_used: u64,
 }
@@ -66,8 +67,8 @@ pub struct Worlds {
 }
 
 impl Worlds {
-    /// Finds or adds the world that these bytes encode, a [`Located`]. `devices` is the mount point
-    /// of all devices as one mount, if it exists.
+    /// Finds or adds the world that these bytes encode as a [`Located`]. `devices` is the mount
+    /// point of all devices as one mount, if that mount exists.
     pub fn find_or_add(
         &mut self,
         bytes: &[u8],
@@ -180,7 +181,7 @@ impl Worlds {
         self.known.get(&id.0)?.world.prepare.as_ref()
     }
 
-    /// The same world with runs that execute their programs.
+    /// Returns the same world with runs that execute their programs.
     pub fn without_program(
         &mut self,
         id: WorldId,
@@ -202,14 +203,14 @@ impl Worlds {
         }
     }
 
-    /// The problem of a world's program, if it is so recent that the next run need not try again.
+    /// The problem of a world's program, if it is so recent that the next run should not try again.
     pub fn recent_problem(&self, id: WorldId) -> Option<TemplateProblem> {
         let (problem, at_ns) = self.known.get(&id.0)?.problem?;
         let age_ns = calls::monotonic_raw_ns().saturating_sub(at_ns);
         (age_ns < RETRY_INTERVAL_NS).then_some(problem)
     }
 
-    /// Whether programs in it may choose CPUs that their requests do not name.
+    /// Whether programs in this world may choose CPUs that their requests do not name.
     pub fn may_choose_cpus(&self, id: WorldId) -> bool {
         self.known
             .get(&id.0)
@@ -269,7 +270,7 @@ impl Worlds {
         let mut bytes = vec![0; 4096];
         let received = calls::receive(socket.as_raw_fd(), &mut bytes, libc::MSG_DONTWAIT);
         if matches!(received, Err(Errno(libc::EAGAIN))) {
-            // The event belonged to an earlier mounter of this world, which was killed.
+            // The event belongs to an earlier mounter of this world, which was killed.
             return Ok(());
         }
         let Template::Building { mounter, plan, .. } =
@@ -293,7 +294,7 @@ impl Worlds {
                     makes_namespaces: known.makes_namespaces,
                     program: known.world.prepare.clone(),
                 };
-                // The message also has a byte for its kind.
+                // The message also contains a byte for its kind.
                 let length = 1 + millibox_wire::encode(&order).len();
                 if length > MAX_INLINE {
                     let (bytes, max_bytes) = (length as u64, MAX_INLINE as u64);

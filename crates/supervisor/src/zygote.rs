@@ -3,12 +3,12 @@
 //! A child inherits its parent's seccomp program, and attaching one takes the kernel longer than
 //! most other work for a short run. So the zygote attaches the world's program once, and all
 //! targets inherit it. Zygote, pid1 and target must make some calls that this program may refuse.
-//! They make them with a secret in an argument that the kernel ignores
-//! ([`millibox_seccomp::with_pass`]); see docs/security/shared-memory.md for the reasoning. If the
-//! runner receives another world, the zygote ends, and the next one begins without a program.
+//! For these calls they pass a secret in an argument that the kernel ignores
+//! ([`millibox_seccomp::with_pass`]); docs/security/shared-memory.md explains the reasoning. If the
+//! runner receives another world, the zygote ends, and the next zygote begins without a program.
 //!
-//! The zygote attaches the program. Then it repeats these steps: create a clean environment, clone
-//! pid1 there, wait for its end, clean up.
+//! After the zygote has attached the program, it repeats these steps: create a clean environment,
+//! clone pid1 there, wait for its end, clean up.
 //!
 //! The zygote has the rights of its runner, because it shares the runner's memory and descriptors.
 //! It must not allocate, lock or call libc, because the program may refuse the calls of libc; see
@@ -59,7 +59,7 @@ pub const SANDBOX_CALLS: [u32; 50] = [
     libc::SYS_prlimit64 as u32,
     libc::SYS_readlinkat as u32,
     libc::SYS_recvmsg as u32,
-    // The kernel uses this call to continue a call with a timeout after SIGSTOP and SIGCONT.
+    // The kernel uses this call to resume a call with a timeout after SIGSTOP and SIGCONT.
     libc::SYS_restart_syscall as u32,
     libc::SYS_sched_setaffinity as u32,
     libc::SYS_sched_setattr as u32,
@@ -87,11 +87,12 @@ pub struct Zygote<'a> {
     pub order: &'a Order,
     /// The seccomp program that all runs inherit.
     pub shared_program: Option<&'a [u8]>,
-    /// The encoded setup of a template of a program; empty without one.
+    /// The encoded setup of the template of a prepared program; empty if the world has none.
     pub setup: &'a [u8],
 }
 
-/// The main function of a zygote. Exit status 0 means that the runner is in its initial state.
+/// The main function of a zygote. The exit status 0 means that the runner is in its initial state
+/// again.
 pub fn main(zygote: &Zygote) -> ! {
     if let Err(failure) = zygote.serve() {
         send_report(
@@ -157,12 +158,12 @@ impl Zygote<'_> {
             && runner.shared.stay_idle.load(SeqCst) == 0
             && self.run(&prepared, &mut loopback)
         {}
-        // The descriptor table is shared with the runner.
+        // Close the descriptor, because the descriptor table is shared with the runner.
         let _ = calls::close(own_pidfd);
         attached
     }
 
-    /// Serves one pid1. Returns whether to prepare the same world again.
+    /// Prepares and serves one pid1. Returns whether to prepare the same world again.
     fn run(&self, prepared: &Prepared, loopback: &mut bool) -> bool {
         let runner = self.runner;
         let shared = runner.shared;
@@ -173,7 +174,7 @@ impl Zygote<'_> {
         shared.start.set(Default::default());
         shared.failure.set(Default::default());
         shared.template.set(Default::default());
-        // A template's runs have pid1s of their own.
+        // The runs of a template have pid1s of their own.
         let pid = if prepared.program.is_some() {
             &shared.template_init
         } else {
@@ -250,7 +251,7 @@ impl Zygote<'_> {
         }
     }
 
-    /// Creates what must exist before pid1 is cloned.
+    /// Creates the environment that must exist before pid1 is cloned.
     fn create_environment(&self, loopback: &mut bool) -> Result<Clone, Failure> {
         let at_network = |errno| Failure::new(Step::Network, errno);
         let runner = self.runner;
@@ -289,7 +290,8 @@ impl Zygote<'_> {
     }
 }
 
-/// Whether a run has changed the CPU-time limit of its dead pid1, for which the kernel kills.
+/// Whether a run changed the CPU-time limit of its pid1, which is dead. The kernel may have killed
+/// pid1 because of this limit.
 pub fn has_other_limits(pid1: i32) -> bool {
     match (
         calls::get_rlimit_of(pid1, libc::RLIMIT_CPU),

@@ -1,6 +1,7 @@
 //! The backend for unified cgroups: each run has a new cgroup, and its pid1 starts in it.
 //!
-//! The counters of a new cgroup start at zero. Creating and removing it is off the critical path.
+//! The counters of a new cgroup start at zero. Cgroups are created and removed off the critical
+//! path.
 
 use crate::launch::{End, Failure, Launch, Start, UNLIMITED};
 use crate::sys::ascii::{Decimal, Line, keyed_number, leading_number};
@@ -14,15 +15,15 @@ use millibox_wire::Step;
 /// The processes in a run's cgroup that do not belong to the run: pid1.
 pub const OWN_PROCESSES: u64 = 1;
 
-/// The number of a run's files that the supervisor has as well.
+/// The number of a run's cgroup files that the supervisor also has open.
 pub const WATCHED_FILES: usize = 5;
 
-/// See the module. Descriptors of missing files are -1.
+/// The cgroup files of one runner. Descriptors of missing files are -1.
 pub struct Runner {
     base: i32,
     index: usize,
     limits_hold_inside: bool,
-    /// The number of the next cgroup's name. It grows when a cgroup could not be removed.
+    /// The number in the next cgroup's name. It increases when a cgroup cannot be removed.
     generation: AtomicU64,
     /// The first generation whose cgroup may still exist.
     oldest: AtomicU64,
@@ -146,10 +147,11 @@ impl Runner {
                 Err(Errno(libc::ENOENT)) => Ok(()),
                 opened => opened,
             };
-        // Missing before Linux 5.14. Then killing pid1 must suffice.
+        // This file does not exist before Linux 5.14. Killing pid1 must then suffice.
         open_if_present(&self.kill, c"cgroup.kill", libc::O_WRONLY)?;
-        // Missing if the cpu controller is not delegated (cpu.max), if swap accounting is off
-        // (swap.max), before Linux 5.19 (memory.peak) and before Linux 6.1 (pids.peak).
+        // These files are missing if the cpu controller is not delegated (cpu.max), if swap
+        // accounting is off (swap.max), before Linux 5.19 (memory.peak) or before Linux 6.1
+        // (pids.peak).
         open_if_present(&self.cpu_max, c"cpu.max", libc::O_WRONLY)?;
         open_if_present(&self.swap_max, c"memory.swap.max", libc::O_WRONLY)?;
         open(&self.memory_current, c"memory.current", libc::O_RDONLY)?;
@@ -161,9 +163,9 @@ impl Runner {
         }
         open_if_present(&self.pids_peak, c"pids.peak", libc::O_RDONLY)?;
         // A run that may create namespaces could mount its own cgroup, which belongs to its user.
-        // Cgroups that it creates below would outlive it, so their number is limited to 0. The
-        // limits themselves cannot be written from inside (cgroups(7), nsdelegate; otherwise see
-        // pid1.rs).
+        // Cgroups that the run creates below it would outlive the run, so their number is limited
+        // to 0. The limits themselves cannot be written from inside (cgroups(7), nsdelegate;
+        // otherwise see pid1.rs).
         calls::write_file(directory, c"cgroup.max.descendants", b"0")?;
         // Pressure stall accounting costs time on every switch, and millibox does not read it
         // (cgroup.pressure, Linux 6.1).
@@ -244,12 +246,12 @@ impl Runner {
         Ok(())
     }
 
-    /// Whether the peak of memory can be measured for each copy of a template of a program.
+    /// Whether peak memory can be measured for each copy of a prepared program.
     pub fn resets_peak(&self) -> bool {
         self.resets_peak.load(Relaxed) != 0
     }
 
-    /// Limits a template of a program until it is ready.
+    /// Limits the template of a prepared program until it is ready.
     pub fn limit_template(&self, memory: u64) -> core::result::Result<(), Failure> {
         let set = |place: &AtomicI32, value: u64, step| match place.load(Relaxed) {
             -1 => Ok(()),
@@ -261,7 +263,8 @@ impl Runner {
         set(&self.pids_max, super::TEMPLATE_TASKS, Step::ProcessLimit)
     }
 
-    /// Lifts all limits but that of the CPU bandwidth, which templates of programs cannot have.
+    /// Lifts all limits except the CPU bandwidth limit, which the template of a prepared program
+    /// cannot have.
     pub fn lift_limits(&self) -> core::result::Result<(), Failure> {
         let lift = |place: &AtomicI32, step| match place.load(Relaxed) {
             -1 => Ok(()),
@@ -276,7 +279,7 @@ impl Runner {
         Ok(read_number(self.memory_current.load(Relaxed))?.unwrap_or(0))
     }
 
-    /// Resets the peak to the current memory use. This affects readers of this open file only
+    /// Resets the peak to the current memory usage. This affects readers of this open file only
     /// (memory.peak in the kernel's cgroup-v2.rst), which the supervisor shares.
     pub fn reset_peak(&self) -> Result<()> {
         calls::write(self.memory_peak.load(Relaxed), b"0")
@@ -341,20 +344,20 @@ impl Runner {
     }
 }
 
-/// The tolerance above the limit of a run's memory.
+/// The amount by which a run's peak may exceed its memory limit.
 const LIMIT_TOLERANCE_BYTES: u64 = 2 << 20;
 
-/// Whether the peak of a run shows that the run exceeds its limit.
+/// Whether the peak of a run shows that the run exceeded its limit.
 ///
 /// The kernel charges data that arrives at a socket even above the limit, because an interrupt
-/// cannot wait for memory (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12). It takes no
-/// action until a process requests memory itself. memory.events counts such charges.
+/// cannot wait for memory (`gfp_memcg_charge()` in include/net/sock.h, Linux 6.12). The kernel
+/// takes no action until a process requests memory itself. memory.events counts such charges.
 pub fn is_above(peak: u64, limit: u64) -> bool {
     peak > limit.saturating_add(LIMIT_TOLERANCE_BYTES)
 }
 
-/// Reads what a run used from the files of [`Runner::watched`]. They are the runner's, or the
-/// supervisor's if the runner is dead.
+/// Reads a run's usage from the files of [`Runner::watched`]. The descriptors are the runner's, or
+/// the supervisor's if the runner is dead.
 pub fn measure(watched: [i32; WATCHED_FILES], start: &Start, end: &mut End) -> Result<()> {
     let [cpu_stat, memory_events, _, memory_peak, pids_peak] = watched;
     end.cpu_ns = cpu_ns(cpu_stat)?.saturating_sub(start.cpu_ns);
@@ -368,8 +371,8 @@ pub fn measure(watched: [i32; WATCHED_FILES], start: &Start, end: &mut End) -> R
     let mut buffer = [0; 256];
     let text = calls::read_at_start(memory_events, &mut buffer)?;
     end.oom_kills = keyed_number(text, b"oom_kill").unwrap_or(0);
-    // Counted at the cgroup with the limit and above it, not below (memory.events in the kernel's
-    // cgroup-v2.rst).
+    // The kernel counts these events in the cgroup with the limit and in its ancestors, not in its
+    // descendants (memory.events in the kernel's cgroup-v2.rst).
     end.own_limit_reached = keyed_number(text, b"oom").unwrap_or(UNLIMITED);
     end.peak_memory = read_number(memory_peak)?.unwrap_or(0);
     end.peak_processes = match read_number(pids_peak)? {

@@ -9,9 +9,8 @@
 //! * to a new pids cgroup after a run that had more than one process, because pids.peak cannot be
 //!   reset;
 //! * to a new memory cgroup after a run that left memory that cannot be reclaimed at once. In the
-//!   old cgroup the runner would have to guess how much of it the kernel frees during the next run,
-//!   and a wrong guess gives that run more than its limit. Only the kernel frees that memory, at a
-//!   time of its choice.
+//!   old cgroup the runner would have to guess how much of that memory the kernel will free during
+//!   the next run. A wrong guess would give that run more than its limit.
 //!
 //! All files are opened by the keeper as root and belong to root. Neither the supervisor nor the
 //! target could open them, regardless of the part of /sys/fs/cgroup that they see.
@@ -34,8 +33,8 @@ pub const OWN_PROCESSES: u64 = 3;
 const PREPARATION_BYTES: u64 = 16 << 20;
 
 /// The memory that a runner's cgroup may hold between two runs. If it holds more, the runner
-/// empties or leaves it. Kernel memory of the runner itself always remains, and so do charges that
-/// the kernel makes in advance, in batches of 64 pages for each CPU.
+/// empties it or leaves it. Kernel memory of the runner itself always remains, and so do charges
+/// that the kernel makes in advance, in batches of 64 pages for each CPU.
 pub const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
 
 /// The time after which the runner stops emptying a cgroup and leaves it. If pages cannot be
@@ -43,12 +42,12 @@ pub const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
 /// milliseconds.
 const EMPTYING_TIMEOUT_NS: u64 = 50_000_000;
 
-/// See the module.
+/// The cgroups of one runner; see the module documentation.
 pub struct Runner {
     files: Files,
     /// The process id of the runner that joined.
     process: AtomicI32,
-    /// The runner has moved to a new cgroup.
+    /// Whether the runner has moved to a new cgroup.
     moved: AtomicBool,
 }
 
@@ -114,10 +113,10 @@ impl Runner {
     pub fn prepare(&self, shared: &Shared, socket: i32) -> Result<(), Failure> {
         let files = &self.files;
         let applied_limits = &shared.applied_limits;
-        // Memory that the last run left would count for the next run. Page cache can be reclaimed,
-        // but this is expensive because it visits all CPUs, so a small amount may stay. Other
-        // memory is freed by the kernel a moment later: a work queue frees the shared memory of an
-        // IPC namespace.
+        // Memory that the last run left would count towards the next run. Page cache can be
+        // reclaimed, but this is expensive because it visits all CPUs, so a small amount may stay.
+        // The kernel frees other memory a moment later: for example, a work queue frees the shared
+        // memory of an IPC namespace.
         let usage_now = || {
             read_number(files.limits.memory_usage)
                 .map_err(|errno| Failure::new(Step::Counters, errno))
@@ -135,9 +134,9 @@ impl Runner {
             }
         }
         if usage > MAX_LEFTOVER_BYTES {
-            // The remaining memory belongs to files on a tmpfs of the host or to pages that others
-            // hold, or the kernel has not freed it yet. The messages to the keeper take memory,
-            // too, and the last run's limit may have left no room for them.
+            // The remaining memory belongs to files on a tmpfs of the host or to pages that other
+            // processes hold, or the kernel has not freed it yet. The messages to the keeper need
+            // memory too, and the last run's limit may leave no room for them.
             self.set_memory(applied_limits, UNLIMITED, UNLIMITED)?;
             let fresh = self.request_cgroup(RENEW_MEMORY)?;
             applied_limits.mark_memory_unknown();
@@ -155,14 +154,14 @@ impl Runner {
             applied_limits.oom_kills_before.store(count, Relaxed);
             applied_limits.oom_kills.store(count, Relaxed);
         }
-        // The preparation of the next run must not be subject to the last run's limit.
+        // The preparation of the next run may not be subject to the last run's limit.
         if applied_limits.memory.load(Relaxed) < usage.saturating_add(PREPARATION_BYTES) {
             self.set_memory(applied_limits, UNLIMITED, UNLIMITED)?;
         }
         if applied_limits.processes.load(Relaxed) < 2 {
             self.set_processes(applied_limits, UNLIMITED)?;
         }
-        // Nor must it pay the debt of the last run's bandwidth. The process that ended the run has
+        // Nor may it pay the debt of the last run's bandwidth. The process that ended the run has
         // lifted the limit, so the limit is not in force.
         if applied_limits.quota.load(Relaxed) != UNLIMITED {
             self.set_bandwidth(applied_limits, UNLIMITED, 0)?;
@@ -171,8 +170,8 @@ impl Runner {
     }
 
     pub fn reset(&self, applied_limits: &AppliedLimits) -> sys::Result<()> {
-        // Memory beyond the minimum that this runner ever held does not belong to the next run. Its
-        // world may take more to prepare, or an earlier run has left a small amount.
+        // Memory above the lowest usage ever seen in this runner does not belong to the next run.
+        // Preparing its world may need more memory, or an earlier run may have left a small amount.
         let usage = read_number(self.files.limits.memory_usage)?;
         let least = applied_limits.least_memory.load(Relaxed).min(usage);
         applied_limits.least_memory.store(least, Relaxed);
@@ -185,9 +184,9 @@ impl Runner {
         let applied_limits = &shared.applied_limits;
         let mut memory = launch.memory;
         if applied_limits.left_memory.load(Relaxed) > MAX_LEFTOVER_BYTES {
-            // Memory that was in transit may have been freed since the check. The remaining memory
-            // takes nothing from this run's limit. It is the cost of the preparation, which no run
-            // can free, and at most the amount that `prepare` tolerates from earlier runs.
+            // The kernel may have freed more memory since the check. The remaining memory is added
+            // to this run's limit. It consists of the cost of the preparation, which no run can
+            // free, and of at most the amount that `prepare` tolerates from earlier runs.
             self.reset(applied_limits)
                 .map_err(|errno| Failure::new(Step::Counters, errno))?;
             let left = applied_limits.left_memory.load(Relaxed);
@@ -209,14 +208,14 @@ impl Runner {
         }
         super::send_bandwidth_file(socket, self.files.limits.cpu_quota)?;
         self.set_bandwidth(applied_limits, launch.quota, launch.period)?;
-        // This is a move with its costs (see the module). The target does not return; its process
-        // ends in that cgroup.
+        // This move has the costs that the module documentation describes. The target never moves
+        // back: its process ends in that cgroup.
         self.files.limits.cpu_join.map_or(Ok(()), |fd| {
             calls::write(fd, b"0").map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
         })
     }
 
-    /// Limits a template of a program until it is ready.
+    /// Limits the template of a prepared program until it is ready.
     pub fn limit_template(
         &self,
         applied_limits: &AppliedLimits,
@@ -230,7 +229,7 @@ impl Runner {
         read_number(self.files.limits.memory_usage)
     }
 
-    /// Prepares the counters for the next copy of a template of a program.
+    /// Prepares the counters for the next copy of a prepared program.
     pub fn reset_for_copy(&self, applied_limits: &AppliedLimits) -> sys::Result<()> {
         applied_limits
             .oom_kills_before
@@ -260,8 +259,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Sets the limits of memory and swap. The kernel requires memory <= memory + swap at each
-    /// moment, so the sum is lifted first and set last.
+    /// Sets the limits of memory and swap. The kernel requires memory <= memory + swap at all
+    /// times, so the limit of the sum is lifted first and set last.
     fn set_memory(
         &self,
         applied_limits: &AppliedLimits,
@@ -379,12 +378,13 @@ impl Runner {
         applied_limits
             .oom_kills_before
             .store(applied_limits.oom_kills.load(Relaxed), Relaxed);
-        // A peak above that of runner, pid1 and one target would count for the next run as well.
+        // A peak above that of runner, pid1 and one target would count towards the next run as
+        // well.
         if self.files.figures.pids_peak.is_some()
             && applied_limits.peak_tasks.load(Relaxed) > OWN_PROCESSES + 1
         {
             // After a partial failure the open files may not belong to the current cgroup and may
-            // limit nothing. Then this runner must not continue.
+            // limit nothing. This runner must then not continue.
             self.renew_pids()?;
             applied_limits.peak_tasks.store(0, Relaxed);
             applied_limits.processes.store(UNLIMITED, Relaxed);

@@ -1,4 +1,4 @@
-//! The backends, which limit and measure runs. There are three backends, with one file for each.
+//! The three backends, which limit and measure runs. Each has its own file.
 //!
 //! | backend | cgroup of a run | how pid1 starts in it |
 //! | --- | --- | --- |
@@ -6,12 +6,13 @@
 //! | [`hybrid`] | the runner's, reset between runs | by inheritance from the runner |
 //! | [`rlimit`] | none | |
 //!
-//! CPU time beyond the bandwidth of a run is a debt of its cgroup. The kernel stops a task only on
-//! its way back to the program (`throttle_cfs_rq_work()` in kernel/sched/fair.c, Linux 6.18; in
-//! earlier versions not while the task holds its CPU). So a single long call can take seconds
-//! instead of a few milliseconds. While the debt is paid back, for up to minutes, no process of the
-//! cgroup runs, not even to exit. So a process that ends a run lifts the limit first, and each run
-//! begins with a limit that was set for it and without debt.
+//! CPU time that a run uses beyond its bandwidth becomes a debt of its cgroup. The kernel stops a
+//! task only on its way back to the program (`throttle_cfs_rq_work()` in kernel/sched/fair.c, Linux
+//! 6.18; in earlier versions not while the task keeps its CPU). A single long system call can
+//! therefore use seconds of CPU time instead of a few milliseconds. While the debt is paid back,
+//! which can take minutes, no process of the cgroup runs, not even to exit. For this reason a
+//! process that ends a run lifts the limit first, and each run begins with its own limit and
+//! without debt.
 //!
 //! The code in this directory runs in a *runner* and its children, between a clone and an exec, so
 //! it neither allocates nor locks. The keeper finds and creates cgroups ([`crate::keeper`]).
@@ -34,7 +35,8 @@ pub enum Handover {
     Cgroup2 {
         /// The directory below which the cgroups of runs are created.
         base: i32,
-        /// The owner of a cgroup cannot write its limits from inside (nsdelegate).
+        /// Whether the owner of a cgroup is prevented from writing its limits from inside
+        /// (nsdelegate).
         limits_hold_inside: bool,
     },
     /// Version 1 hierarchies.
@@ -53,10 +55,11 @@ pub enum Backend {
     Rlimit,
 }
 
-/// The processes in a cgroup that belong to a template of a program: the template and its init
-/// process.
+/// The processes in a cgroup that belong to the template of a prepared program: the template and
+/// its init process.
 pub const TEMPLATE_PROCESSES: u64 = 2;
-/// The tasks of a template of a program until it is ready, with its children and threads.
+/// The maximum number of tasks of a prepared program's template until it is ready, including its
+/// children and threads.
 const TEMPLATE_TASKS: u64 = 64;
 
 /// The content of cpu.cfs_quota_us (version 1) without a limit.
@@ -64,8 +67,8 @@ pub const NO_QUOTA: &[u8] = b"-1";
 /// The content of cpu.max (version 2) without a limit.
 pub const NO_BANDWIDTH: &[u8] = b"max";
 
-/// Sends the supervisor the file with the bandwidth limit, so that it can lift the limit. The
-/// target calls this.
+/// Sends the file with the bandwidth limit to the supervisor, so that the supervisor can lift the
+/// limit. The target calls this.
 fn send_bandwidth_file(socket: i32, file: i32) -> Result<(), Failure> {
     calls::send_descriptors(socket, &[message::BANDWIDTH], &[file])
         .map_err(|errno| Failure::new(Step::CpuBandwidth, errno))
@@ -124,7 +127,8 @@ impl Backend {
         }
     }
 
-    /// Makes a cgroup without remains of the last run. The runner calls this before it clones pid1.
+    /// Provides a cgroup without remains of the last run. The runner calls this before it clones
+    /// pid1.
     pub fn prepare(&self, shared: &Shared, socket: i32, how: &mut Clone) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(runner) => runner.prepare(how),
@@ -153,7 +157,7 @@ impl Backend {
         }
     }
 
-    /// Limits a template of a program until it is ready. Its target calls this.
+    /// Limits the template of a prepared program until it is ready. Its target calls this.
     pub fn limit_template(&self, shared: &Shared, order: &Prepare) -> Result<(), Failure> {
         match self {
             Backend::Hybrid(runner) => runner.limit_template(&shared.applied_limits, order.memory),
@@ -163,8 +167,8 @@ impl Backend {
         }
     }
 
-    /// Whether the figures of each copy of a template of a program can be separated from those of
-    /// other copies.
+    /// Whether the figures of each copy of a prepared program can be separated from those of other
+    /// copies.
     pub fn separates_copies(&self) -> bool {
         match self {
             Backend::Cgroup2(runner) => runner.resets_peak(),
@@ -181,7 +185,7 @@ impl Backend {
         }
     }
 
-    /// The memory that was in the cgroup before a template of a program.
+    /// The memory that was in the cgroup before the template of a prepared program started.
     pub fn memory_before_template(&self, shared: &Shared) -> u64 {
         let limits = &shared.applied_limits;
         match self {
@@ -193,8 +197,8 @@ impl Backend {
         }
     }
 
-    /// Prepares the counters for the next copy of a template of a program. The copy and its pid1
-    /// exist, and `left` bytes belong to neither template nor run.
+    /// Prepares the counters for the next copy of a prepared program. The copy and its pid1 exist,
+    /// and `left` bytes belong to neither template nor run.
     pub fn reset_for_copy(&self, shared: &Shared, left: u64) -> sys::Result<()> {
         shared.applied_limits.left_memory.store(left, Relaxed);
         match self {
@@ -213,8 +217,9 @@ impl Backend {
         }
     }
 
-    /// The most processes of a copy, which begins with `before` as the peak of the cgroup. If an
-    /// earlier copy or the template had more, the number is unknown (`UNLIMITED`).
+    /// The peak number of processes of a copy. `before` is the peak of the cgroup at the start of
+    /// the copy. If an earlier copy or the template had more processes, the number is unknown
+    /// (`UNLIMITED`).
     pub fn peak_of_copy(&self, before: u64, after: u64) -> u64 {
         let own = TEMPLATE_PROCESSES
             + match self {
@@ -251,7 +256,7 @@ impl Backend {
         }
     }
 
-    /// Reads the counters. The target calls this last before the exec.
+    /// Reads the counters. The target calls this as its last step before the exec.
     pub fn start(&self, start: &mut Start) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(runner) => runner.start(start).map_err(counters_failure),
@@ -260,8 +265,8 @@ impl Backend {
         }
     }
 
-    /// Reads what the run used after all its processes have ended. pid1 calls this, or the runner
-    /// if pid1 was killed. A figure that cannot be read is a failure of the run, never a 0.
+    /// Reads the run's usage after all its processes have ended. pid1 calls this, or the runner if
+    /// pid1 was killed. A figure that cannot be read makes the run fail; it is never reported as 0.
     pub fn measure(
         &self,
         shared: &Shared,
@@ -288,7 +293,7 @@ impl Backend {
         }
     }
 
-    /// Cleans up after pid1 was reaped. After a failure the runner must exit.
+    /// Cleans up after pid1 has been reaped. After a failure the runner must exit.
     pub fn clean(&self, shared: &Shared) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(runner) => runner.clean(),
@@ -317,8 +322,8 @@ impl Backend {
         }
     }
 
-    /// Whether pid1 and target must create their own cgroup namespace, because they start in
-    /// another cgroup than the runner.
+    /// Whether pid1 and target must create their own cgroup namespace because they do not start in
+    /// the runner's cgroup.
     pub fn needs_cgroup_namespace(&self) -> bool {
         matches!(self, Backend::Cgroup2(_))
     }

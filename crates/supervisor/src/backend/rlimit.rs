@@ -6,8 +6,8 @@
 //! * Memory is the address space of each process (`RLIMIT_AS`), not the memory of the tree.
 //! * Processes are those of the run's user namespace (`RLIMIT_NPROC` is counted for each user
 //!   namespace since Linux 5.14).
-//! * CPU time is that of the reaped processes. The supervisor checks the limit by looking at each
-//!   living process.
+//! * CPU time is that of the reaped processes. To check the limit, the supervisor adds up the
+//!   clocks of the living processes.
 //! * The peak is the largest resident set of one process. It survives exec, so it includes a few
 //!   hundred pages of the sandbox. For a run that the supervisor ends, it is the peak of the
 //!   processes that exist then.
@@ -47,7 +47,7 @@ pub fn limit_with(
         set => set.map_err(|errno| Failure::new(Step::ProcessLimit, errno))?,
     }
     if launch.cpu_time_ns != UNLIMITED && launch.rlimit_mask & 1 << libc::RLIMIT_CPU == 0 {
-        // A second limit, in whole seconds, in case the supervisor is late.
+        // This second limit, in whole seconds, takes effect if the supervisor is late.
         set(
             libc::RLIMIT_CPU,
             launch.cpu_time_ns / 1_000_000_000 + 1,
@@ -70,14 +70,15 @@ pub fn measure(usage: &Waited, start: &Start, end: &mut End) {
 /// sums of their parents (in clock ticks, proc_pid_stat(5)).
 pub fn tree_cpu_ns(root: i32) -> u64 {
     if root <= 0 {
-        // No process. For the clocks 0 would mean this process (clock_getcpuclockid(3)).
+        // 0 is not a process id. The clock functions would interpret it as the calling process
+        // (clock_getcpuclockid(3)).
         return 0;
     }
     let collected = |pid: i32| {
         let ticks = tree::stat(pid).map_or(0, |stat| stat.children_user + stat.children_system);
         ticks * (1_000_000_000 / tree::TICKS_PER_SECOND)
     };
-    // pid1 comes first.
+    // The first descendant is pid1 itself.
     let below = tree::descendants(root, MAX_COUNTED_PROCESSES + 1)
         .into_iter()
         .skip(1);
@@ -87,8 +88,8 @@ pub fn tree_cpu_ns(root: i32) -> u64 {
             .sum::<u64>()
 }
 
-/// The maximum number of processes of a run whose CPU time is added up, because other runs wait
-/// meanwhile. By default a run has no more processes.
+/// The maximum number of processes of a run whose CPU time is added up. More processes would keep
+/// other runs waiting. The default process limit has the same value.
 const MAX_COUNTED_PROCESSES: usize = millibox_wire::DEFAULT_PROCESS_LIMIT as usize;
 
 #[cfg(test)]

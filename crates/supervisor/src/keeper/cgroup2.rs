@@ -8,13 +8,16 @@
 //!     └── run-0.0/ ...         one for each run
 //! ```
 //!
-//! PARENT is the first possible one of these: the cgroup that `--cgroup-parent` names; the keeper's
-//! own cgroup or the one above it, if they are writable and systemd does not manage them; a scope
-//! that systemd creates for the keeper, with `Delegate=yes`.
+//! PARENT is the first of these that can be used:
+//!
+//! * the cgroup that `--cgroup-parent` names,
+//! * the keeper's own cgroup or the one above it, if they are writable and systemd does not manage
+//!   them,
+//! * a scope that systemd creates for the keeper, with `Delegate=yes`.
 //!
 //! A cgroup that systemd has created and not delegated is not used, even if the user may write to
-//! it. Root may, and so may a user in the units of the user's own manager. systemd enables and
-//! disables controllers there as it sees fit (systemd's CGROUP_DELEGATION).
+//! it. Root may write to it, and so may a user in the units of the user's own manager. systemd
+//! enables and disables controllers there as it sees fit (systemd's CGROUP_DELEGATION).
 
 use super::hosts::{Hierarchy, Hosts, unit_of};
 use super::{Made, OwnCgroup, Supervisor, cause, fresh_name, remove};
@@ -29,10 +32,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Without these controllers the backend cannot limit a run.
+/// The controllers without which the backend cannot limit a run.
 const NEEDED: [&str; 2] = ["memory", "pids"];
-/// Needed only for the CPU bandwidth: every cgroup counts CPU time. Some versions of systemd do not
-/// delegate it to the managers of users.
+/// The controller that the CPU bandwidth limit needs. It is not needed to count CPU time, which
+/// every cgroup does. Some versions of systemd do not delegate this controller to user managers.
 const CPU: &str = "cpu";
 /// The cgroup for processes that were in PARENT.
 const CALLERS: &str = "callers";
@@ -70,7 +73,7 @@ impl Evacuated {
     }
 }
 
-/// Creates the subtree. The error has one cause for each place that was tried.
+/// Creates the subtree. The error contains one cause for each place that was tried.
 pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, Vec<BackendCause>> {
     let hierarchy = hosts
         .version2
@@ -95,7 +98,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, Vec<BackendCause>>
             for (parent, occupancy) in candidates(hierarchy, own, moved) {
                 match below(&parent, occupancy, options) {
                     Ok(made) => return Ok(made),
-                    // One directory can be tried twice and fail twice for the same reason.
+                    // The same directory may be tried twice and fail twice for the same reason.
                     Err(cause) if causes.contains(&cause) => {}
                     Err(cause) => causes.push(cause),
                 }
@@ -116,7 +119,7 @@ pub fn make(hosts: &Hosts, options: &Options) -> Result<Made, Vec<BackendCause>>
 /// Whether PARENT has processes, which must not exist next to child cgroups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Occupancy {
-    /// It must be empty already.
+    /// PARENT must already be empty.
     Empty,
     /// The keeper moves its processes to a leaf.
     MustMove,
@@ -149,7 +152,7 @@ fn candidates(hierarchy: &Hierarchy, own: &str, moved: bool) -> Vec<(String, Occ
     if rustix::process::geteuid().is_root() && unit_of(path).is_none() {
         all.extend(top().map(|top| (top, Occupancy::Empty)));
     }
-    // As the last choice, move processes within the keeper's own subtree.
+    // As the last resort, move processes within the keeper's own subtree.
     all.push((own.to_owned(), Occupancy::MustMove));
     all.dedup();
     all
@@ -182,7 +185,7 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
     let managed_by_systemd =
         || Err(BackendCause::new(BackendStep::CheckDelegation).with_subject(&directory));
     if name.starts_with("user@") {
-        // It is delegated, but to the user's manager.
+        // The unit is delegated, but to the user's manager.
         return managed_by_systemd();
     }
     if has_delegate_attribute(&directory) {
@@ -206,7 +209,8 @@ fn may_divide(hierarchy: &Hierarchy, own: &str, options: &Options) -> Result<(),
     }
 }
 
-/// Whether systemd has marked a unit as delegated. Managers of users do so since about version 253.
+/// Whether systemd has marked a unit as delegated. User managers have done so since about version
+/// 253.
 fn has_delegate_attribute(directory: &str) -> bool {
     ["user.delegate", "trusted.delegate"]
         .into_iter()
@@ -279,7 +283,8 @@ impl Manager {
                 .arg(&program);
             command
         };
-        // After its execution there is no way back to another backend, so try it first.
+        // Once systemd-run is executed, this process cannot fall back to another backend. So first
+        // check that systemd-run works.
         match scope().arg("--version").stdin(Stdio::null()).output() {
             Ok(answer) if answer.status.success() => {}
             Ok(answer) => {
@@ -313,8 +318,8 @@ impl Manager {
     }
 }
 
-/// Keeps other keepers from preparing `parent` at the same time. Any process may take such a lock
-/// and keep it, so after a while this keeper continues without it.
+/// Keeps other keepers from preparing `parent` at the same time. Any process can take this lock and
+/// never release it, so after a while this keeper continues without it.
 fn lock(parent: &str) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(parent, flags, Mode::empty()).ok()?;
@@ -375,7 +380,7 @@ fn below(parent: &str, occupancy: Occupancy, options: &Options) -> Result<Made, 
         )?;
         if let Some((uid, gid)) = crate::start::target_user(options) {
             // The supervisor may divide the cgroup, but not change its limits. The files of `path`
-            // itself belong to root, except for those that moving processes below it needs.
+            // itself belong to root, except for those needed to move processes below it.
             for file in [
                 "",
                 "/cgroup.procs",
@@ -460,7 +465,7 @@ fn enable(directory: &str) -> Result<(), BackendCause> {
     })
 }
 
-/// Moves all processes of one cgroup to another. New processes may appear meanwhile.
+/// Moves all processes of one cgroup to another. New processes may appear in the meantime.
 fn move_all(from: &str, to: &str) {
     for _ in 0..10 {
         let processes = words(&format!("{from}/cgroup.procs"));

@@ -129,8 +129,8 @@ impl Hosts {
     }
 }
 
-/// Whether version 2 cgroups are mounted with nsdelegate (cgroups(7)). Then the owner of a cgroup
-/// cannot write its limits from inside a cgroup namespace.
+/// Whether version 2 cgroups are mounted with nsdelegate (cgroups(7)), so that the owner of a
+/// cgroup cannot write its limits from inside a cgroup namespace.
 pub fn limits_hold_inside() -> bool {
     std::fs::read_to_string("/proc/self/mountinfo")
         .is_ok_and(|mountinfo| has_nsdelegate(&mountinfo))
@@ -145,7 +145,7 @@ fn has_nsdelegate(mountinfo: &str) -> bool {
 }
 
 /// The part of a cgroup's path that ends with its systemd unit. Cgroups of a container have no
-/// unit: the top of the container does not show the unit to which it belongs outside.
+/// unit, because the paths in a container do not show the unit to which it belongs outside.
 pub fn unit_of(path: &str) -> Option<&str> {
     let mut end = path.len();
     loop {

@@ -1,8 +1,8 @@
 //! Creates version 1 cgroups as root for an unprivileged supervisor.
 //!
-//! They are created at the top of each hierarchy as the keeper sees it. In a container this is the
-//! container's own cgroup, so its limits apply to the runs as well. `--cgroup-parent` selects
-//! another place.
+//! The cgroups are created at the top of each hierarchy as the keeper sees it. In a container this
+//! is the container's own cgroup, so its limits apply to the runs as well. `--cgroup-parent`
+//! selects another place.
 
 use super::hosts::{Hierarchy, Hosts};
 use super::{
@@ -33,11 +33,11 @@ pub struct Renewals {
 
 struct Renewal {
     socket: OwnedFd,
-    /// The number of its renewals of the pids cgroup.
+    /// The number of times that the runner's pids cgroup was renewed.
     pids: u64,
-    /// The number of its renewals of the memory cgroup.
+    /// The number of times that the runner's memory cgroup was renewed.
     memory: u64,
-    /// Supervisor and runners have closed their end, because they are dying.
+    /// Whether supervisor and runners have closed their end because they are dying.
     closed: bool,
 }
 
@@ -129,9 +129,9 @@ pub fn make(hosts: &Hosts, options: &Options, runners: usize) -> Result<Made, Ba
 /// runner's socket.
 ///
 /// A switch between tasks of different cpu cgroups costs the scheduler more than a switch within
-/// one. The two programs of a pair do little except switch, so they share the cpu cgroup of their
-/// slot. A runner's own cpu cgroup is for a run with limited bandwidth. If cpuacct is mounted
-/// together with cpu, this separation is not possible.
+/// one. The two programs of a pair switch between each other most of the time, so they share the
+/// cpu cgroup of their slot. A runner's own cpu cgroup is for a run with limited bandwidth. If
+/// cpuacct is mounted together with cpu, this separation is not possible.
 fn runner(
     index: usize,
     slot: usize,
@@ -252,7 +252,8 @@ impl MemoryFiles {
         })
     }
 
-    /// In the order of `backend::hybrid::Runner::enter_memory`: files that always exist come first.
+    /// The descriptors, in the order of `backend::hybrid::Runner::enter_memory`: files that always
+    /// exist come first.
     fn numbers(&self) -> Vec<i32> {
         let always = [
             &self.join,
@@ -298,7 +299,7 @@ impl Renewals {
             .map(|(index, runner)| (index, runner.socket.as_fd()))
     }
 
-    /// Closes the socket of runner `index` after its other end was closed.
+    /// Closes the socket of runner `index` after the other end has been closed.
     pub fn close(&mut self, index: usize) {
         if let Some(runner) = self.runners.get_mut(index) {
             runner.closed = true;
@@ -340,12 +341,13 @@ impl Renewals {
                 }
             }
             Ok(received) if received.length == 1 && byte[0] == RENEWED => {
-                // Remove the cgroup that it has left, and earlier ones that could not be removed.
+                // Remove the cgroup that the runner has left, and earlier ones that could not be
+                // removed.
                 remove_before(&self.pids, runner.pids);
             }
             Ok(received) if received.length == 1 && byte[0] == RENEW_MEMORY => {
-                // Keep the cgroup that it leaves, because the supervisor may still read its files.
-                // It is removed at the next renewal.
+                // Keep the cgroup that the runner is leaving, because the supervisor may still read
+                // its files. The next renewal removes that cgroup.
                 remove_before(&self.memory, runner.memory);
                 runner.memory += 1;
                 let path = directory(&self.memory, runner.memory);

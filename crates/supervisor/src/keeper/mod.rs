@@ -4,11 +4,11 @@
 //! can create and remove version 1 cgroups. If a user with a delegated subtree started it, it
 //! removes the cgroups if client and supervisor are both killed.
 //!
-//! The keeper creates the cgroups and starts the supervisor, which becomes an unprivileged user for
-//! good. Then it sleeps until the supervisor is dead, except for one service: it creates new pids
-//! and memory cgroups for runners ([`crate::backend::hybrid`]). It kills a supervisor that outlives
-//! its client. After the start of the supervisor it gives up all rights that this work does not
-//! need ([`crate::confine`]).
+//! The keeper creates the cgroups and starts the supervisor, which switches permanently to an
+//! unprivileged user. Then the keeper sleeps until the supervisor is dead, except for one service:
+//! it creates new pids and memory cgroups for runners ([`crate::backend::hybrid`]). The keeper
+//! kills a supervisor that outlives its client. After the start of the supervisor it gives up all
+//! rights that this work does not need ([`crate::confine`]).
 //!
 //! From the supervisor's side the keeper accepts only messages of one byte, on sockets that
 //! identify a runner. Without cgroups there is no keeper.
@@ -39,28 +39,28 @@ use std::time::{Duration, Instant};
 /// The cgroups of one supervisor.
 pub struct Made {
     pub handover: Handover,
-    /// The top directories, which are removed at the end.
+    /// The top-level directories, which are removed at the end.
     pub tops: Vec<OwnCgroup>,
     /// Descriptors that must stay open until the supervisor has them.
     pub open: Vec<OwnedFd>,
     /// The cgroup of the supervisor.
     pub supervisor: Supervisor,
-    /// For hybrid: the service for runners.
+    /// The service that renews the cgroups of runners; only for `hybrid`.
     pub renewals: Option<hybrid::Renewals>,
-    /// For cgroup2: processes that must be moved back.
+    /// The processes that must be moved back; only for `cgroup2`.
     pub evacuated: Option<cgroup2::Evacuated>,
 }
 
-/// How the supervisor gets into its cgroup.
+/// The way in which the supervisor enters its cgroup.
 pub enum Supervisor {
-    /// It starts in the cgroup of this directory.
+    /// The supervisor starts in the cgroup of this directory.
     Inside(OwnedFd),
-    /// It stays in the keeper's cgroup.
+    /// The supervisor stays in the keeper's cgroup.
     Beside,
 }
 
-/// A directory of millibox among other cgroups. Its lock shows that its owner lives: the lock
-/// disappears with the last process that has it open, in any PID namespace.
+/// A directory of millibox among other cgroups. Its lock shows that its owner is alive. The lock
+/// disappears with the last process that has the directory open, in any PID namespace.
 pub struct OwnCgroup {
     pub path: String,
     _lock: OwnedFd,
@@ -99,7 +99,8 @@ fn fresh_name() -> String {
 
 /// The main function of the keeper. Returns the exit status.
 ///
-/// Takes `socket` when the supervisor has it. Until then the caller can report an error on it.
+/// Takes `socket` out of the option once the supervisor has it. Until then the caller can report an
+/// error on the socket.
 pub fn main(
     options: &Options,
     socket: &mut Option<OwnedFd>,
@@ -107,10 +108,10 @@ pub fn main(
 ) -> Result<i32, SupervisorError> {
     // A Ctrl-C at the client's terminal must reach only the client.
     if rustix::process::setsid().is_ok() {
-        // If the kernel schedules by sessions (autogroup, sched(7)), the session needs the
-        // priority, too, because nice values apply only inside a session. Without this, 64 threads
-        // that slept for 10 us at a time starved the supervisor, which enforced no limit meanwhile.
-        // Only root may lower the value.
+        // If the kernel schedules by session (autogroup, sched(7)), the session needs a high
+        // priority too, because nice values apply only inside a session. Without this, 64 threads
+        // that slept for 10 us at a time starved the supervisor, which enforced no limit in the
+        // meantime. Only root may lower the value.
         let _ = calls::write_file(libc::AT_FDCWD, c"/proc/self/autogroup", b"-20");
     }
     // The cgroup in use may differ from the one on the command line.
@@ -203,8 +204,8 @@ pub fn main(
     Ok(code)
 }
 
-/// The number of the supervisor's pidfd, the only one to which the keeper's seccomp program allows
-/// a signal.
+/// The number of the supervisor's pidfd. The keeper's seccomp program allows signals only to this
+/// descriptor.
 const SUPERVISOR: i32 = 0;
 /// The time after which a supervisor without its client is killed. The supervisor itself waits
 /// three seconds for its dying children.
@@ -358,7 +359,7 @@ fn cause(step: BackendStep, path: impl Into<String>) -> impl FnOnce(Errno) -> Ba
     }
 }
 
-/// Whether the host lacks a resource at the moment, which is no reason to choose a weaker backend.
+/// Whether the host temporarily lacks a resource, which is no reason to choose a weaker backend.
 fn is_shortage(cause: &BackendCause) -> bool {
     let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN];
     shortages
@@ -368,8 +369,8 @@ fn is_shortage(cause: &BackendCause) -> bool {
 
 /// Opens a control file without `O_CLOEXEC`.
 fn open_control(path: &str, flags: OFlags) -> Result<OwnedFd, BackendCause> {
-    // The supervisor inherits it by number. The one exec that must not pass it on is the
-    // supervisor's: there the supervisor sets the flag on all inherited descriptors.
+    // The supervisor inherits the descriptor by number. At its start it sets the flag on all
+    // inherited descriptors, so that no later exec passes them on.
     rustix::fs::open(path, flags, rustix::fs::Mode::empty()).map_err(cause(BackendStep::Open, path))
 }
 
@@ -389,7 +390,7 @@ fn check_swap_limit(swap_limit: &str) -> Result<(), BackendCause> {
 
 fn check_swap_limit_of(swaps: &str, swap_limit: &str) -> Result<(), BackendCause> {
     let areas = match std::fs::read_to_string(swaps) {
-        // One line for each area, after a heading (proc(5)).
+        // The file has a heading and one line for each swap area (proc(5)).
         Ok(text) => text.lines().skip(1).count(),
         // The kernel cannot swap.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
@@ -417,8 +418,8 @@ fn seqpacket_pair() -> Result<(OwnedFd, OwnedFd), BackendCause> {
 }
 
 /// Sends a runner the descriptors of its new files. The runner would wait for the answer forever,
-/// so temporary errors are retried for a second. Then the answer has no descriptors, and another
-/// runner replaces this one.
+/// so temporary errors are retried for a second. If they persist, the answer has no descriptors,
+/// and another runner replaces this one.
 fn answer(socket: i32, tag: u8, descriptors: &[i32]) {
     for _ in 0..1000 {
         match calls::send_descriptors(socket, &[tag], descriptors) {

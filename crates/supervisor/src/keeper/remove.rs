@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 /// The beginning of the names of all directories that millibox creates among cgroups.
 pub const PREFIX: &str = "millibox-";
 
-/// How long dying processes may keep a cgroup busy.
+/// The time for which dying processes may keep a cgroup busy.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Removes a cgroup and the cgroups below it. Returns whether it no longer exists; it stays if it
 /// still has processes (EBUSY).
 fn remove(path: &str) -> bool {
     let removed = || matches!(rustix::fs::rmdir(path), Ok(()) | Err(Errno::NOENT));
-    // Most cgroups have none below, and listing takes longer than removing.
+    // Most cgroups have no children, and listing takes longer than removing.
     if removed() {
         return true;
     }
@@ -62,8 +62,8 @@ pub fn sweep_orphans(parent: &str) {
     }
 }
 
-/// Opens a directory and locks it. Returns ENOENT also if the directory was removed before it was
-/// locked, and perhaps created again: the lock must be on the directory that exists now.
+/// Opens a directory and locks it. Also returns ENOENT if the directory was removed before it was
+/// locked, and perhaps created again, because the lock must be on the current directory.
 pub fn lock(path: &str, how: FlockOperation) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;

@@ -8,7 +8,7 @@ use crate::sys::{Errno, calls, process};
 use millibox_wire::{Step, Unfit};
 
 impl Init<'_> {
-    /// The process id outside, which the supervisor uses.
+    /// The process id in the host's PID namespace, which the supervisor uses.
     pub(super) fn host_pid(&self, pidfd: i32) -> crate::sys::Result<i32> {
         let path = Line::<48>::new()
             .text(b"self/fdinfo/")
@@ -34,8 +34,8 @@ impl Init<'_> {
         }
     }
 
-    /// Checks that the template maps no shared memory: what a run writes there would reach the next
-    /// one. (A copy closes all descriptors of the template.)
+    /// Checks that the template maps no shared memory, because the next run would see what a run
+    /// writes there. (A copy closes all descriptors of the template.)
     pub(super) fn check_mappings(&self) -> Result<(), Failure> {
         let unreadable = |_| unfit_failure(Unfit::Protocol);
         let file = self.open_of_template(b"/smaps").map_err(unreadable)?;
@@ -57,7 +57,7 @@ impl Init<'_> {
         }
     }
 
-    /// Checks that the template has one thread. The others would be missing in its copies.
+    /// Checks that the template has only one thread. Other threads would be missing in its copies.
     pub(super) fn check_threads(&self) -> Result<(), Failure> {
         let file = self.open_of_template(b"/status");
         let file = file.map_err(|_| unfit_failure(Unfit::Protocol))?;
@@ -92,7 +92,7 @@ impl Init<'_> {
 
 /// Finds a mapping that a process can write and shares with its copies in /proc/PID/smaps: the flag
 /// `sh` in a line that begins with `VmFlags:`. (A read-only mapping of a file has the letter `s` in
-/// /proc/PID/maps and not this flag, and cannot become writable: `do_mmap()` in mm/mmap.c.)
+/// /proc/PID/maps but not this flag, and it cannot become writable: `do_mmap()` in mm/mmap.c.)
 #[derive(Default)]
 struct SharedMappings {
     /// The number of bytes of [`VM_FLAGS`] with which the current line begins; `None` after another
@@ -106,7 +106,7 @@ struct SharedMappings {
 const VM_FLAGS: &[u8] = b"VmFlags:";
 
 impl SharedMappings {
-    /// Whether the next part of the file shows one.
+    /// Whether such a mapping appears in the next part of the file.
     fn find(&mut self, text: &[u8]) -> bool {
         for &byte in text {
             if byte == b'\n' {

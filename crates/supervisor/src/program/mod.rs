@@ -1,4 +1,4 @@
-//! The init process of a template of a program.
+//! The init process of a prepared program's template.
 //!
 //! A template is a program that was started once, up to the point at which it announced that it is
 //! ready. Each run is a copy of it (fork(2)) in fresh namespaces. docs/internals/prepared.md
@@ -10,14 +10,15 @@
 //! ```
 //!
 //! The init process is pid1 of the template's PID namespace. It runs in its runner's memory, so the
-//! rules of [`crate::sys`] apply. It is the only one that communicates with the supervisor: it maps
-//! the ids of each run, receives the launch, sets the limits, reads the counters and reports. So
-//! the template needs no rights and holds nothing besides its end of one socket.
+//! rules of [`crate::sys`] apply. It is the only one of these processes that communicates with the
+//! supervisor: it maps the ids of each run, receives the launch, sets the limits, reads the
+//! counters and reports. So the template needs no rights and has no descriptors except its end of
+//! one socket.
 //!
 //! pid1 of a run is in the template's memory, because only a process with that memory can copy it.
-//! Its parent is the init process (`CLONE_PARENT`), which therefore learns from the kernel when the
-//! run has ended and what it used. Only the wait status of the run's first process comes from the
-//! template's memory.
+//! Its parent is the init process (`CLONE_PARENT`), so the kernel informs the init process when the
+//! run has ended, and reports its usage. Only the wait status of the run's first process comes from
+//! the template's memory.
 
 mod checks;
 mod problem;
@@ -42,8 +43,8 @@ use millibox_wire::{Network, Step, TemplateProblem, Unfit};
 use problem::unfit_failure;
 use zerocopy::FromBytes;
 
-/// The calls that a template may make and its copies may not: they create the namespaces of a run
-/// and mount there. None of them has a sixth argument.
+/// The system calls that a template may make but its copies may not. They create the namespaces of
+/// a run and its mounts. None of them has a sixth argument.
 pub const TEMPLATE_CALLS: [u32; 8] = [
     libc::SYS_capset as u32,
     libc::SYS_clone3 as u32,
@@ -61,7 +62,7 @@ const STEP_TIMEOUT_NS: u64 = 5_000_000_000;
 /// The time between two checks of the CPU time of a template that is not ready.
 const CPU_CHECK_INTERVAL_NS: u64 = 20_000_000;
 
-/// Why no template of the program is possible in this world.
+/// Returns the reason why the program cannot have a template in this world.
 pub fn unfit(runner: &Runner, order: &Order, is_shared: bool) -> Option<TemplateProblem> {
     order.program.as_ref()?;
     let is_staged = |(_, mount): &(u32, RunMount)| {
@@ -102,8 +103,9 @@ pub fn main(prepared: &Prepared, program: Program) -> ! {
         Ok(pair) => pair,
         Err(errno) => give_up(prepared, Failure::new(Step::Ready, errno)),
     };
-    // A run is process 2 of its namespace. Libraries detect a fork by a changed process id (random
-    // numbers of OpenSSL, names of Python's tempfile), so the template must not be process 2.
+    // The first process of a run is process 2 of its namespace. Libraries detect a fork by a
+    // changed process id (random numbers of OpenSSL, names of Python's tempfile), so the template
+    // must not be process 2.
     let unused = AtomicI32::new(0);
     let how = process::Clone {
         flags: libc::CLONE_VM as u64,
@@ -126,7 +128,7 @@ pub fn main(prepared: &Prepared, program: Program) -> ! {
             Ok(template) => template,
             Err(errno) => give_up(prepared, Failure::new(Step::CloneTarget, errno)),
         };
-        // Then the socket reports the template's end.
+        // With this end closed, the socket reports the template's end.
         let _ = calls::close(its);
         let mut init = Init {
             runner: prepared.runner,
@@ -160,7 +162,7 @@ struct Init<'a> {
     figures: TemplateFigures,
     /// The memory in the cgroup when the first copy was prepared.
     idle_memory: Option<u64>,
-    /// The memory in the cgroup before the template.
+    /// The memory in the cgroup before the template started.
     left_memory: u64,
     /// The sockets of the network namespace that belong to the template.
     sockets: u64,
@@ -178,7 +180,7 @@ struct Copy {
 }
 
 impl Init<'_> {
-    /// Serves runs until the template must be restarted. An error ends the template as well.
+    /// Serves runs until the template must be restarted. An error also ends the template.
     fn serve(&mut self) -> Result<(), Failure> {
         let begin = calls::monotonic_raw_ns();
         self.await_ready(begin)?;
@@ -188,7 +190,7 @@ impl Init<'_> {
         loop {
             let copy = self.make_copy()?;
             if runs == 0 {
-                // The libraries have ended their threads for the copy, or never will.
+                // If libraries end their threads before a fork, they have done so by now.
                 self.check_threads()?;
             }
             let is_fit = self.reset(&copy)? && self.run(&copy)?;
@@ -252,8 +254,8 @@ impl Init<'_> {
         Ok(used)
     }
 
-    /// Sends the supervisor the files of the cgroup for the next run. It has closed those of the
-    /// last one.
+    /// Sends the supervisor the files of the cgroup for the next run. The supervisor has closed
+    /// those of the last run.
     fn send_files(&self) -> Result<(), Failure> {
         let Some(watched) = self.runner.backend.watched() else {
             return Ok(());
@@ -264,7 +266,7 @@ impl Init<'_> {
             .map_err(at(Step::Runner))
     }
 
-    /// Whether no socket of earlier runs is left. Otherwise the next run could reach them. The
+    /// Whether no socket of earlier runs is left. The next run could reach such a socket; the
     /// zygote prevents that.
     fn has_no_other_sockets(&self) -> Result<bool, Failure> {
         let count = sockets::count(self.runner).map_err(at(Step::Network))?;
@@ -279,7 +281,8 @@ impl Init<'_> {
         if pid1 == self.template {
             return Err(unfit_failure(Unfit::Protocol));
         }
-        // The process id is the kernel's, and the process is a child that is not reaped.
+        // The process id comes from the kernel, and the process is a child that has not been
+        // reaped.
         let pidfd = process::pidfd(pid1).map_err(at(Step::Ready))?;
         let host_pid = self.host_pid(pidfd).map_err(at(Step::Ready))?;
         self.map_ids(host_pid)?;
@@ -312,7 +315,7 @@ impl Init<'_> {
     }
 
     /// Resets the counters for the next run, so that its preparation does not count. Returns false
-    /// if the cgroup holds too much of earlier runs.
+    /// if the cgroup contains too much memory of earlier runs.
     fn reset(&mut self, copy: &Copy) -> Result<bool, Failure> {
         let shared = self.runner.shared;
         let backend = &self.runner.backend;
@@ -340,7 +343,7 @@ impl Init<'_> {
         Ok(true)
     }
 
-    /// Whether the template has ended. Reaps what it has left.
+    /// Reaps ended children. Returns the wait status of the template if it has ended.
     fn has_ended(&self) -> Option<i32> {
         let mut ended = None;
         while let Ok(child) = process::wait(-1, libc::__WALL | libc::WNOHANG) {

@@ -1,4 +1,4 @@
-//! The problems of a template as the numbers of a [`Failure`].
+//! Encodes the problems of a template as the numbers of a [`Failure`].
 
 use crate::launch::Failure;
 use crate::sys::Errno;

@@ -1,4 +1,4 @@
-//! One run of a template: launch, limits, end and report.
+//! Serves one run of a template: launch, limits, end and report.
 
 use super::problem::unfit_failure;
 use super::{Copy, Init, at, failed};
@@ -14,7 +14,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use millibox_wire::{MAX_PREPARED_BYTES, Step, Unfit};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// The time that pid1 has to die after its report, before it is killed.
+/// The time that pid1 has to exit after its report before it is killed.
 const DEATH_TIMEOUT_NS: u64 = 2_000_000_000;
 
 /// How a run ended.
@@ -28,8 +28,8 @@ struct RunEnd {
 }
 
 impl Init<'_> {
-    /// Launches a copy, waits for its end and reports it. Returns whether the template can serve
-    /// another run.
+    /// Launches a copy, waits for its end and reports the result. Returns whether the template can
+    /// serve another run.
     pub(super) fn run(&self, copy: &Copy) -> Result<bool, Failure> {
         let runner = self.runner;
         let shared = runner.shared;
@@ -43,7 +43,7 @@ impl Init<'_> {
         shared.launched.store(launch.number, SeqCst);
         let mut end = RunEnd::default();
         if shared.revoked.load(SeqCst) == launch.number {
-            // The supervisor ended the run before it began.
+            // The supervisor ended the run before the run began.
             let _ = calls::kill(copy.pid1, libc::SIGKILL);
         } else if let Err(failure) = self.launch(copy, &launch, &received.descriptors) {
             end.failed = Some(failure);
@@ -97,7 +97,7 @@ impl Init<'_> {
             ..Start::default()
         };
         runner.backend.start(&mut start)?;
-        // The run is charged for the work of the template until it was ready.
+        // The run is charged for the CPU time of the template until it was ready.
         start.cpu_ns = match runner.backend {
             Backend::Rlimit => tree::cpu_ns(copy.pid1) + tree::cpu_ns(copy.process),
             _ => start.cpu_ns.saturating_sub(self.figures.cpu_ns),
@@ -160,7 +160,7 @@ impl Init<'_> {
     fn finish(&self, copy: &Copy, launch: &Launch, run: RunEnd) -> Result<bool, Failure> {
         let runner = self.runner;
         let shared = runner.shared;
-        // Until pid1 has died, its processes may live, and the figures may grow.
+        // Until pid1 has died, processes of the run may still live, and the figures may grow.
         let deadline = calls::monotonic_raw_ns().saturating_add(DEATH_TIMEOUT_NS);
         while run.status.is_some() && calls::monotonic_raw_ns() < deadline {
             if calls::wait_readable([copy.pidfd, -1], Some(DEATH_TIMEOUT_NS))[0] {
@@ -171,7 +171,7 @@ impl Init<'_> {
         while !calls::wait_readable([copy.pidfd, -1], None)[0] {}
         let dead_ns = calls::monotonic_raw_ns();
         let _ = calls::close(copy.pidfd);
-        // The supervisor must not signal a process id that is free again.
+        // The supervisor must not signal a process id that may be reused.
         shared.pid1.store(0, SeqCst);
         let has_other_limits = has_other_limits(copy.pid1);
         let waited = process::wait(copy.pid1, libc::__WALL).map_err(at(Step::Pid1))?;
@@ -222,7 +222,7 @@ impl Init<'_> {
         if !send_report(runner.socket, tag, &report) {
             return Err(Failure::new(Step::Pid1, Errno(libc::EPIPE)));
         }
-        // A pid1 that the supervisor killed leaves the template as it was.
+        // The template is unaffected if the supervisor killed pid1.
         let is_out_of_memory = end.oom_kills > 0 || !matches!(end.own_limit_reached, 0 | UNLIMITED);
         Ok(!is_out_of_memory && (end.pid1_died == 0 || is_revoked))
     }
@@ -236,7 +236,7 @@ struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// `None` if they are too long or incomplete.
+    /// Returns `None` if the strings are too long or incomplete.
     fn of(runner: &'a Runner, launch: &Launch) -> Option<Strings<'a>> {
         let bytes = runner
             .shared

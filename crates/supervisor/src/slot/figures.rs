@@ -8,15 +8,15 @@ use crate::sys::{self, Result, calls};
 use core::sync::atomic::Ordering::SeqCst;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The kernel charges memory in batches of 64 pages, so it may refuse a request this far below the
-/// limit.
+/// The kernel charges memory in batches of 64 pages. It may therefore refuse a request when the
+/// usage is this far below the limit.
 const CHARGE_BATCH_BYTES: u64 = 64 * 4096;
 
 impl Runner {
-    /// CPU time that the runner's cgroup, or its run's processes, have used.
+    /// The CPU time used by the runner's cgroup, or by the processes of its run.
     ///
-    /// The time of a process on another CPU counts once that CPU is interrupted, by its tick every
-    /// few milliseconds at the latest. (Reading another process's clock does not add it:
+    /// The CPU time of a process on another CPU is added when that CPU is interrupted, at the
+    /// latest by its tick every few milliseconds. (Reading another process's clock does not add it:
     /// `thread_group_cputime()` in kernel/sched/cputime.c.)
     pub fn cpu_ns(&self, handover: &Handover, index: usize) -> u64 {
         let mut buffer = [0; 512];
@@ -37,8 +37,8 @@ impl Runner {
             Handover::Rlimit => {
                 let pid1 = self.shared.pid1.load(SeqCst);
                 let used = crate::backend::rlimit::tree_cpu_ns(pid1);
-                // If pid1 has ended, its number may belong to another process. pid1 has then
-                // reported the figures.
+                // If pid1 has ended, its process id may belong to another process, but then pid1
+                // has reported the figures.
                 if self.shared.pid1.load(SeqCst) == pid1 {
                     used.saturating_add(self.shared.template.get().cpu_ns)
                 } else {
@@ -48,7 +48,7 @@ impl Runner {
         }
     }
 
-    /// What the run used, from the files of its own cgroup.
+    /// Measures the run's usage from the files of its own cgroup.
     pub fn measure(&self, start: &Start, end: &mut End) -> Result<()> {
         let fd = |file: &Option<OwnedFd>| file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         cgroup2::measure(self.files.each_ref().map(fd), start, end)
@@ -70,11 +70,11 @@ impl Runner {
             Handover::Hybrid { runners } => runners.get(index).is_some_and(|files| {
                 let signalled = read_event(files.oom_event);
                 // Before the target receives its launch, events, peak and limit do not belong to
-                // the run. They may come from emptying the cgroup after the previous run, or from
-                // its removal.
+                // the run. An event may come from emptying or removing the cgroup after the
+                // previous run.
                 let has_begun = self.is_launched();
-                // The event also reports a parent's limit. The run's own limit is shown by its
-                // peak.
+                // The event also reports that a parent's limit was reached. The peak shows whether
+                // the run reached its own limit.
                 let mut buffer = [0; 32];
                 let peak = calls::read_at_start(files.figures.memory_peak, &mut buffer)
                     .map_or(0, leading_number);
@@ -103,7 +103,7 @@ impl Runner {
         happened
     }
 
-    /// Whether the current run was out of memory.
+    /// Whether the current run ran out of memory.
     pub fn saw_oom_kill(&self) -> bool {
         self.saw_oom_kill
     }

@@ -14,11 +14,11 @@
 //! It receives no launch before it is ready, because the kernel may take seconds to remove that
 //! run.
 //!
-//! A run has begun when a target has received its launch. The supervisor holds both ends of the
-//! launch socket. Until a target has received the launch, the supervisor can receive it itself,
-//! with the run's descriptors ([`Runner::take_back`]). Exactly one of the two receives it. This
-//! costs an ordinary run nothing. A run whose runner dies, hangs or cannot prepare a target goes to
-//! another runner.
+//! A run has begun when a target has received its launch. The supervisor has both ends of the
+//! launch socket open. Until a target has received the launch, the supervisor can receive it
+//! itself, with the run's descriptors ([`Runner::take_back`]). Either the target or the supervisor
+//! receives the launch, never both. This adds no cost to an ordinary run. A run whose runner dies,
+//! hangs or cannot prepare a target goes to another runner.
 
 use crate::backend::cgroup2::WATCHED_FILES;
 use crate::cpus::mask_of;
@@ -40,13 +40,13 @@ mod kill;
 
 /// A runner that was ordered to become idle is killed and restarted after this time.
 const SWITCH_TIMEOUT_NS: u64 = 10_000_000_000;
-/// The kernel removes a run that used at most this as quickly as it was created. CPU time is always
-/// known. Without cgroups the size of files is unknown, and a kernel may be configured not to
-/// charge its own memory.
+/// The kernel removes a run with at most this CPU time as quickly as it created the run. CPU time
+/// is always known. Without cgroups the size of files is unknown, and a kernel may be configured
+/// not to charge its own memory.
 const SMALL_RUN_CPU_NS: u64 = 20_000_000;
 const SMALL_RUN_MEMORY_BYTES: u64 = 16 << 20;
-/// A runner that removes a run for this long is late. Preparing another runner for the world takes
-/// a few milliseconds.
+/// A runner that has been removing a run for this long is late. Preparing another runner for the
+/// world takes a few milliseconds.
 const LATE_RUNNER_NS: u64 = 20_000_000;
 /// Strings up to this length stay in the shared memory between runs.
 const KEPT_STRING_BYTES: usize = 64 * 1024;
@@ -54,29 +54,29 @@ const KEPT_STRING_BYTES: usize = 64 * 1024;
 /// The state of a runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It has not reported yet.
+    /// The runner has not reported yet.
     Starting,
-    /// It waits for a world.
+    /// The runner waits for a world.
     Idle,
-    /// It has a world and accepts a launch.
+    /// The runner has a world and accepts a launch.
     Ready,
-    /// It serves this request.
+    /// The runner serves the request with this id.
     Running(u64),
-    /// Its pid1 ended early; it will become idle.
+    /// The runner's pid1 ended early, and the runner will become idle.
     Ending,
-    /// It was ordered to become idle.
+    /// The runner was ordered to become idle.
     Switching,
-    /// It is dead and could not be restarted yet.
+    /// The runner is dead and has not been restarted yet.
     Dead,
 }
 
 /// The remaining processes of a killed run.
 pub struct Survivors {
-    /// The process from which they descend.
+    /// The process from which the remaining processes descend.
     pid1: i32,
     /// The time of the next scan (`CLOCK_MONOTONIC_RAW`).
     pub scan_at_ns: u64,
-    /// The bound on the processes of the last scan.
+    /// The maximum number of processes that the last scan could kill.
     most: usize,
 }
 
@@ -84,8 +84,8 @@ pub struct Survivors {
 pub struct Runner {
     pub state: State,
     pub socket: OwnedFd,
-    /// The ends of the launch socket. The supervisor sends into this one, and targets receive from
-    /// the other.
+    /// The ends of the launch socket. The supervisor sends to `launches_in`, and targets receive
+    /// from the other end.
     launches_in: OwnedFd,
     launches_out: OwnedFd,
     pub shared: &'static Shared,
@@ -98,14 +98,14 @@ pub struct Runner {
     /// The time of the next check of the real-time clock (`CLOCK_MONOTONIC_RAW`).
     pub real_deadline: Option<u64>,
     pub cpu_deadline: Option<u64>,
-    /// The time of the next check of file locks (the same clock).
+    /// The time of the next check of file locks (`CLOCK_MONOTONIC_RAW`).
     pub locks_deadline: Option<u64>,
-    /// The time by which a target must have received the launch (the same clock).
+    /// The time by which a target must have received the launch (`CLOCK_MONOTONIC_RAW`).
     pub receipt_deadline: Option<u64>,
-    /// When the supervisor first saw that the launch had left its socket, although no target had
-    /// reported it (the same clock).
+    /// The time at which the supervisor first saw that the launch had left its socket although no
+    /// target had reported it (`CLOCK_MONOTONIC_RAW`).
     pub received_at: Option<u64>,
-    /// The time by which the runner must have become idle (the same clock).
+    /// The time by which the runner must have become idle (`CLOCK_MONOTONIC_RAW`).
     pub switch_deadline: Option<u64>,
     /// Whether pid1 must still be killed.
     pub kill_pending: bool,
@@ -115,8 +115,8 @@ pub struct Runner {
     kill_attempts: u32,
     /// The number of consecutive preparations that ended without a reported reason.
     pub unexplained_deaths: u32,
-    /// The time of the report of the last run's end, if that run may have left much to remove
-    /// (`CLOCK_MONOTONIC_RAW`).
+    /// The time at which the end of the last run was reported, if that run may have left much to
+    /// remove (`CLOCK_MONOTONIC_RAW`).
     cleanup_since_ns: Option<u64>,
     process: i32,
     /// The affinity mask of the runner of a lone slot; otherwise empty.
@@ -189,7 +189,7 @@ impl Runner {
                 .of_runs()
                 .and_then(|_| setup.cpus.of_runner(index)))
             .map_or(Vec::new(), |cpu| mask_of(&[cpu])),
-            // All runners that use this memory one after the other continue the count.
+            // Runners that use this memory one after the other share the count.
             launches: shared.launch.get().number,
             files: Default::default(),
             saw_oom_kill: false,
@@ -211,10 +211,10 @@ impl Runner {
         self.saw_oom_kill = false;
     }
 
-    /// Resets the state after a run or a preparation is over.
+    /// Resets the state after the end of a run or of a preparation.
     pub fn reset(&mut self, epoll: &OwnedFd, state: State) {
-        // Zygote and pid1 have the file open as well, so closing the supervisor's descriptor does
-        // not end the watch. The kernel's notification may also come some milliseconds late.
+        // Zygote and pid1 also have the file open, so closing the supervisor's descriptor does not
+        // end the watch. In addition, the kernel's notification may come several milliseconds late.
         if let [_, Some(events), ..] = &self.files {
             let _ = rustix::event::epoll::delete(epoll, events);
         }
@@ -253,7 +253,7 @@ impl Runner {
         self.launches
     }
 
-    /// Whether a target has received the latest launch. Otherwise nothing of its run has begun.
+    /// Whether a target has received the latest launch. Otherwise no part of its run has begun.
     pub fn is_launched(&self) -> bool {
         self.shared.launched.load(SeqCst) == self.launches
     }
@@ -263,7 +263,7 @@ impl Runner {
         self.shared.prepared.load(Acquire) != 0
     }
 
-    /// Records the end of the run, which the kernel begins to remove.
+    /// Records that the run has ended and that the kernel begins to remove it.
     pub fn note_cleanup(&mut self, end: &End) {
         // A killed run may have left any amount of work, and the CPU time of its children is
         // unknown.
@@ -273,13 +273,13 @@ impl Runner {
         self.cleanup_since_ns = (!little).then(calls::monotonic_raw_ns);
     }
 
-    /// Whether a launch that is sent now begins soon. If not, the caller must check again later,
-    /// because no event reports the change.
+    /// Whether a launch that is sent now would begin soon. If not, the caller must check again
+    /// later, because no event reports the change.
     pub fn accepts_launch(&self) -> bool {
         self.cleanup_since_ns.is_none() || self.is_prepared()
     }
 
-    /// Whether the runner takes so long to accept a launch that preparing another one is better.
+    /// Whether the runner takes so long to accept a launch that preparing another runner is better.
     pub fn is_late(&self) -> bool {
         let since = self.cleanup_since_ns.filter(|_| !self.is_prepared());
         since.is_some_and(|since| calls::monotonic_raw_ns().saturating_sub(since) >= LATE_RUNNER_NS)
@@ -312,7 +312,7 @@ impl Runner {
             return Err(Errno(libc::E2BIG));
         }
         if strings.len() < KEPT_STRING_BYTES {
-            // Do not keep the memory of a long launch for the short ones after it.
+            // Do not keep the memory of a long launch for later short launches.
             if self.has_long_strings() {
                 self.shared.strings.discard_after(KEPT_STRING_BYTES);
             }
@@ -329,8 +329,8 @@ impl Runner {
         )
     }
 
-    /// Receives the latest launch itself and returns its descriptors. `None` if a target has
-    /// received it, so that the run has begun.
+    /// Receives the latest launch in place of a target and returns its descriptors. Returns `None`
+    /// if a target has received the launch and the run has therefore begun.
     pub fn take_back(&self) -> Option<Vec<OwnedFd>> {
         // If memory is short, the kernel does not report whether the launch is present. The next
         // check may succeed.
@@ -345,11 +345,11 @@ impl Runner {
         )
     }
 
-    /// Makes the waiting pid1 and target wake up on this CPU. The caller calls this before the
-    /// launch.
+    /// Makes the waiting pid1 and target wake up on this CPU. It must be called before the launch.
     ///
-    /// Both sleep, so only their affinity changes. If the target was killed a moment ago, its
-    /// number may belong to another process of this user, which would then move to this CPU.
+    /// Both processes sleep, so only their affinity changes. If the target was killed a moment ago,
+    /// its process id may belong to another process of this user, which would then move to this
+    /// CPU.
     pub fn move_target_to(&self, cpu: &[u64]) {
         if self.is_prepared() {
             for pid in [&self.shared.pid1, &self.shared.target] {
@@ -362,16 +362,17 @@ impl Runner {
         }
     }
 
-    /// Moves a pid1 that has reported to its runner's CPU, where the kernel removes it.
+    /// After pid1 has reported, moves it to its runner's CPU, where the kernel removes it.
     ///
-    /// pid1 also moves itself. But usually the supervisor has interrupted pid1, and a process that
-    /// is not on a CPU moves without the help of a kernel thread. The target CPU is then not idle,
-    /// so the scheduler does not choose it for the client, which the supervisor wakes next.
+    /// pid1 also moves itself. Usually, however, the supervisor has interrupted pid1, and a process
+    /// that is not running moves without the help of a kernel thread. The destination CPU is then
+    /// not idle, so the scheduler does not choose it for the client, which the supervisor wakes
+    /// next.
     pub fn move_pid1_to_runner_cpu(&self) {
         let pid1 = self.shared.pid1.load(SeqCst);
         if pid1 > 0 && !self.cpu_mask.is_empty() {
-            // The number belongs to pid1 until its zygote reaps it. For a later call see
-            // `move_target_to`.
+            // The process id belongs to pid1 until its zygote reaps it. `move_target_to` explains
+            // the effect of a later call.
             let _ = calls::set_affinity_of(pid1, &self.cpu_mask);
         }
     }

@@ -27,7 +27,7 @@ impl Supervisor {
             pid: calls::getpid() as u32,
             backend,
             slots,
-            // Enough requests that no slot waits for the client, and few enough that waiting runs
+            // This is enough that no slot waits for the client, and few enough that waiting runs
             // fill neither the descriptor table nor the socket's buffer.
             credits: (slots * 4).clamp(8, 64),
             uid: self.setup.uid,
@@ -68,7 +68,7 @@ impl Supervisor {
                 Ok(()) => {
                     self.unsent.pop_front();
                 }
-                // If memory is short, the socket stays writable, and the next turn of the loop
+                // If memory is short, the socket stays writable, and the next iteration of the loop
                 // retries.
                 Err(Errno(libc::EAGAIN | libc::ENOMEM | libc::ENOBUFS)) => break,
                 // The client has ended; the next read reports that.
@@ -232,7 +232,7 @@ impl Supervisor {
         }
     }
 
-    /// Accepts two runs that start together, or neither of them.
+    /// Accepts two runs that start together, or rejects both.
     fn handle_pair(&mut self, id: u64, [first, second]: [Run; 2], mut descriptors: Vec<OwnedFd>) {
         let ids = [id, id.wrapping_add(1)];
         let refused = |hint| Outcome::NotStarted(RunError::new(Step::Request).with_hint(hint));
@@ -325,15 +325,15 @@ impl Supervisor {
         }
     }
 
-    /// Answers a run that will not be started, and its partner. Does nothing if the run no longer
-    /// waits.
+    /// Answers a run that will not be started, and its partner. Does nothing if the run is no
+    /// longer waiting.
     pub(super) fn reject_waiting(&mut self, id: u64, outcome: Outcome) {
         if self.dequeue(id) {
             self.reject_dequeued(id, outcome);
         }
     }
 
-    /// Answers a run that will not be started, and its partner if the partner waits as well.
+    /// Answers a run that will not be started, and its partner if the partner is also waiting.
     pub(super) fn reject_dequeued(&mut self, id: u64, outcome: Outcome) {
         let partner = self.remove_request(id).and_then(|request| request.partner);
         self.answer_error(id, outcome);
@@ -352,8 +352,8 @@ impl Supervisor {
     }
 }
 
-/// Reads a body from a memfd. It must be sealed, so that reading cannot block and the bytes cannot
-/// change meanwhile (memfd_create(2)).
+/// Reads a body from a memfd. It must be sealed, so that reading it cannot block and the bytes
+/// cannot change in the meantime (memfd_create(2)).
 fn read_memfd(memfd: &OwnedFd) -> Result<Vec<u8>, FrameProblem> {
     let seals = rustix::fs::fcntl_get_seals(memfd).map_err(|_| FrameProblem::NotMemfd)?;
     if !seals.contains(SealFlags::WRITE | SealFlags::SHRINK) {

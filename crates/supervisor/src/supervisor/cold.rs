@@ -1,4 +1,4 @@
-//! Runs whose program is executed, although the request asked for a copy of a template.
+//! Runs whose program is executed although the request asked for a copy of a template.
 
 use super::Supervisor;
 use crate::launch::Report;
@@ -7,12 +7,12 @@ use crate::sys::calls;
 use crate::world::WorldId;
 use millibox_wire::{Hint, MAX_PREPARED_BYTES, Run, RunError, Step, TemplateProblem, Unfit};
 
-/// The time beyond that of its preparation after which a template must have received a launch.
+/// The time within which a template must receive a launch, in addition to its preparation time.
 const RECEIPT_GRACE_NS: u64 = 10_000_000_000;
 
 impl Supervisor {
-    /// The world of a run, and why its program will be executed although the request asked for a
-    /// copy.
+    /// Returns the world of a run, and the reason if its program will be executed although the
+    /// request asked for a copy.
     pub(super) fn world_of(
         &mut self,
         run: &Run,
@@ -40,8 +40,8 @@ impl Supervisor {
         }
     }
 
-    /// Handles a template that could not serve a run. Returns false if the failure is of another
-    /// kind, or if the run may not be executed instead.
+    /// Handles the failure of a template to serve a run. Returns false for other failures, and if
+    /// the run's program may not be executed instead.
     pub(super) fn start_cold(&mut self, id: u64, report: &Report) -> bool {
         let (step, errno, object, _) = report.failure_parts();
         let Some(request) = self.requests.get(&id) else {
@@ -78,7 +78,7 @@ impl Supervisor {
         true
     }
 
-    /// The time that a runner has to receive a launch, if its template may still be preparing.
+    /// The time that a runner has to receive a launch, if its template may still be in preparation.
     pub(super) fn template_timeout_ns(&self, world: WorldId) -> Option<u64> {
         let program = self.worlds.program(world)?;
         Some(program.real_time_ns.saturating_add(RECEIPT_GRACE_NS))
@@ -90,7 +90,7 @@ pub(super) fn not_ready(problem: TemplateProblem) -> RunError {
     RunError::new(Step::Ready).with_hint(Hint::Template(problem))
 }
 
-/// Why a run cannot be a copy of any template.
+/// The reason why a run cannot be a copy of any template; `None` if it can.
 fn unfit(run: &Run) -> Option<TemplateProblem> {
     let unfit = if run.limits.cpu_bandwidth.is_some() {
         Unfit::CpuBandwidth

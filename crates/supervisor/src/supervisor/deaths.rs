@@ -6,16 +6,17 @@ use crate::sys::{calls, process};
 use millibox_wire::ProcessEnd;
 use std::sync::atomic::Ordering::SeqCst;
 
-/// The number of attempts to start a runner. The pauses between them grow: half a minute in all.
+/// The number of attempts to start a runner. The pauses between them grow and add up to half a
+/// minute.
 pub(super) const MAX_START_ATTEMPTS: u32 = 40;
 
-/// The history of starting the runner of a place.
+/// The history of attempts to start the runner of a place.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StartHistory {
-    /// The number of runners that died there before they could serve runs, since the last one that
-    /// could.
+    /// The number of runners that died there before they could serve runs, since the last runner
+    /// that could.
     pub(super) deaths: u32,
-    /// Whether a runner has served there, so that the configuration works.
+    /// Whether a runner has served there, which shows that the configuration works.
     pub(super) has_served: bool,
 }
 
@@ -29,7 +30,7 @@ impl StartHistory {
 pub(super) struct DeadRunner {
     pub(super) index: usize,
     pub(super) how: ProcessEnd,
-    /// The time at which its run is answered at the latest (`CLOCK_MONOTONIC_RAW`).
+    /// The latest time at which the runner's run is answered (`CLOCK_MONOTONIC_RAW`).
     pub(super) until_ns: u64,
 }
 
@@ -37,10 +38,10 @@ pub(super) struct DeadRunner {
 /// pid1, or a killed mounter.
 pub(super) struct Unreaped {
     pub(super) first: i32,
-    /// The memory with the process id of the zygote's pid1, until that was read.
+    /// The memory with the process id of the zygote's pid1, until the id has been read.
     pub(super) shared: Option<&'static Shared>,
     pub(super) pid1: i32,
-    /// Their dead runner, until it is finished.
+    /// The dead runner of these processes, until it is finished.
     pub(super) runner: Option<DeadRunner>,
 }
 
@@ -55,13 +56,13 @@ impl Unreaped {
         }
     }
 
-    /// The remaining processes of a dead runner. They die with it, and killing them makes that
-    /// faster.
+    /// The remaining processes of a dead runner. They die with the runner anyway; killing them
+    /// makes this faster.
     pub(super) fn of(runner: DeadRunner, shared: &'static Shared) -> Unreaped {
         let zygote = shared.zygote.swap(0, SeqCst);
         if zygote != 0 {
-            // The zygote is a child of the supervisor now and was not reaped, so the number is
-            // valid.
+            // The zygote is now a child of the supervisor and has not been reaped, so the process
+            // id is valid.
             let _ = calls::kill(zygote, libc::SIGKILL);
         }
         Unreaped {
@@ -92,12 +93,13 @@ impl Unreaped {
             return false;
         }
         self.first = 0;
-        // Not earlier, because the zygote may have been cloning pid1.
+        // The process id cannot be read earlier, because the zygote may still have been cloning
+        // pid1.
         if let Some(shared) = self.shared.take() {
             let pid1 = shared.pid1.swap(0, SeqCst);
             self.pid1 = match shared.template_init.swap(0, SeqCst) {
                 0 => pid1,
-                // The pid1s of its runs die with it.
+                // The pid1s of the template's runs die with its init process.
                 init => init,
             };
         }

@@ -42,7 +42,7 @@ impl Supervisor {
             .copied()
             .filter(|id| self.requests.get(id).is_some_and(|r| r.world == world))
             .collect();
-        // In reverse order, because each run that is set back goes to the front.
+        // The order is reversed, because each run that is set back goes to the front.
         for id in failed.into_iter().rev() {
             match &outcome {
                 Outcome::SandboxError(why) => self.set_back(id, why.clone()),
@@ -57,9 +57,9 @@ impl Supervisor {
     pub(super) fn dispatch(&mut self) {
         let mut at = 0;
         self.rebuild_worlds();
-        // This precedes the assignment, which may make a runner able to accept launches.
+        // Check this before the assignment, which may make a runner able to accept launches.
         self.polls_runners = !self.queue.is_empty() && self.has_runner_in_cleanup();
-        // Slots where a pair will start as soon as both runners are ready.
+        // The slots in which a pair will start as soon as both runners are ready.
         let mut claimed = Vec::new();
         while let Some(&id) = self.queue.get(at) {
             at += 1;
@@ -95,14 +95,14 @@ impl Supervisor {
                 }
                 Pick::Switch(index) => self.runners[index].switch(),
                 Pick::Wait => {}
-                // A run whose partner has begun may use a slot that others may not.
+                // A run whose partner has begun may use a slot that other runs may not use.
                 Pick::AllBusy if self.has_setbacks => {}
                 Pick::AllBusy => break,
             }
         }
         self.polls_runners &= !self.queue.is_empty();
-        // An unneeded world must not keep a runner from being idle. Runners release their worlds
-        // when they switch.
+        // A world that is no longer needed must not keep a runner from becoming idle. Runners
+        // release their worlds when they switch.
         self.worlds.trim();
     }
 
@@ -119,7 +119,7 @@ impl Supervisor {
         }
     }
 
-    /// Prepares a second runner for a world with a launch, so that the next run need not wait for
+    /// Prepares a second runner for the world of a launch, so that the next run need not wait for
     /// the end of this one. The runner is on another CPU if possible. This happens only while some
     /// runners are idle.
     pub(super) fn prepare_another(&mut self, launched: usize, world: WorldId) {
@@ -159,10 +159,10 @@ impl Supervisor {
     }
 
     /// Starts both runs of a pair, if a slot has two ready runners; otherwise claims a slot and
-    /// makes it ready. Returns true if they left the queue.
+    /// makes it ready. Returns true if both runs left the queue.
     ///
     /// A pair uses one slot with two of its runners. So every slot can serve a pair, and pairs
-    /// cannot wait for each other.
+    /// never wait for each other.
     fn dispatch_pair(&mut self, ids: [u64; 2], claimed: &mut Vec<usize>) -> bool {
         let worlds = ids.map(|id| self.requests.get(&id).map(|request| request.world));
         let [Some(first), Some(second)] = worlds else {
@@ -206,7 +206,7 @@ impl Supervisor {
         for (index, id) in runners.into_iter().zip(ids) {
             self.dequeue(id);
             if !self.launch(index, id) {
-                // The run waits again, together with its partner, or both were answered.
+                // The run and its partner are waiting again, or both were answered.
                 return false;
             }
         }
@@ -226,7 +226,8 @@ impl Supervisor {
                 .is_some_and(is_paused)
     }
 
-    /// The distance of a runner from serving a world; 0 means that it can serve at once.
+    /// How much a runner still has to do before it can serve a world; 0 means that it can serve at
+    /// once.
     fn distance(&self, index: usize, world: WorldId) -> u32 {
         let runner = &self.runners[index];
         match runner.state {
@@ -242,7 +243,7 @@ impl Supervisor {
         }
     }
 
-    /// Slots without a run (except for this one) that no pair has claimed.
+    /// The slots that no pair has claimed and that have no run other than `but`.
     fn free_slots(&self, claimed: &[usize], but: Option<u64>) -> impl Iterator<Item = usize> {
         let is_other =
             move |runner: &Runner| matches!(runner.state, State::Running(id) if Some(id) != but);
@@ -254,8 +255,8 @@ impl Supervisor {
         (0..self.setup.slots).filter(move |slot| !claimed.contains(slot) && !is_busy(*slot))
     }
 
-    /// The best runner for a world, in a slot that no pair has claimed. The slot of a run's
-    /// `begun_partner` is free for it.
+    /// The best runner for a world, in a slot that no pair has claimed. The slot of `begun_partner`
+    /// counts as free for its partner.
     fn pick(&self, world: WorldId, claimed: &[usize], begun_partner: Option<u64>) -> Pick {
         let free: Vec<usize> = self
             .free_slots(claimed, begun_partner)
@@ -276,7 +277,7 @@ impl Supervisor {
             .min_by_key(|&index| {
                 let runner = &self.runners[index];
                 let prepared = runner.is_prepared();
-                // While the last run is being removed, the CPU is not free for another; see
+                // While the last run is being removed, the CPU is not free for another run; see
                 // `crate::cpus`.
                 (
                     !prepared,
@@ -293,7 +294,7 @@ impl Supervisor {
         {
             return Pick::Prepare(index);
         }
-        // The runner still prepares; the launch waits in its socket.
+        // The runner is still preparing, so the launch waits in its socket.
         if let Some(index) = ready {
             return Pick::Launch(index);
         }
@@ -322,8 +323,8 @@ impl Supervisor {
         }
     }
 
-    /// Launches a run. Returns false if the launch could not be sent; then the run is in the queue
-    /// again, or answered.
+    /// Launches a run. Returns false if the launch could not be sent; the run is then in the queue
+    /// again or has been answered.
     fn launch(&mut self, index: usize, id: u64) -> bool {
         let now = calls::monotonic_raw_ns();
         self.request_lock_history(now);
@@ -350,7 +351,7 @@ impl Supervisor {
         let sent = runner.launch(&request.launch, &request.strings, &descriptors);
         match sent {
             Ok(()) => {
-                // From here on only the target holds the ends of the pipes.
+                // From now on only the target has the ends of the pipes open.
                 request.descriptors.clear();
                 runner.state = State::Running(id);
                 runner.last_used = now;

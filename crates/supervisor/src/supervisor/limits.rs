@@ -1,4 +1,4 @@
-//! The clocks of runs in progress, and the ends of runs by a limit.
+//! Watches the clocks of runs in progress and ends runs that reach a limit.
 
 use super::{Ended, Supervisor};
 use crate::backend::Handover;
@@ -9,14 +9,15 @@ use crate::sys::calls;
 use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::{Hint, Outcome, RunError, Step};
 
-/// The shortest time between two checks for something that is expected soon.
+/// The minimum time between two checks for an event that is expected soon.
 pub(super) const MIN_WAIT_NS: u64 = 1_000_000;
-/// The same near a CPU-time limit. A run may use this much time on each CPU between two checks.
+/// The minimum time between two checks near a CPU-time limit. Between two checks a run may use this
+/// much time on each CPU.
 const MIN_CPU_WAIT_NS: u64 = 400_000;
-/// The tick of the slowest kernel (CONFIG_HZ=100), at which it counts the time of running
-/// processes.
+/// The longest tick of a kernel (CONFIG_HZ=100). At each tick the kernel adds the CPU time of
+/// running processes.
 pub(super) const MAX_TICK_NS: u64 = 10_000_000;
-/// A run that has not reached its exec this long after its real-time limit hangs before the exec,
+/// If a run has not reached its exec this long after its real-time limit, it hangs before the exec,
 /// or its runner is not scheduled.
 const EXEC_GRACE_NS: u64 = 2_000_000_000;
 
@@ -24,10 +25,10 @@ const EXEC_GRACE_NS: u64 = 2_000_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     RealTime,
-    /// Its target has received the launch but does not reach its exec.
+    /// The run's target has received the launch but does not reach its exec.
     NotExecuted,
-    /// The run reached its CPU-time limit with this CPU time. A later reading of short-lived
-    /// processes may be lower.
+    /// The run reached its CPU-time limit, having used this CPU time. A later reading of
+    /// short-lived processes may be lower.
     CpuTime {
         used_ns: u64,
     },
@@ -130,7 +131,7 @@ impl Supervisor {
             return;
         }
         let mut runs = Vec::new();
-        // Request all of them, because the cost is the same for one and for many.
+        // Request a scan of all these runs, because it costs the same for one run and for many.
         for runner in self
             .runners
             .iter_mut()
@@ -181,7 +182,7 @@ impl Supervisor {
             };
             if is_due(self.runners[index].switch_deadline) {
                 // The zygote hangs, or the kernel does not finish removing an earlier run. Another
-                // runner can serve.
+                // runner can serve runs.
                 self.runners[index].switch_deadline = None;
                 self.runners[index].kill_process();
             }
@@ -214,7 +215,7 @@ impl Supervisor {
             if let (Some(deadline), Some(limit)) = (real, limits.real_time_ns)
                 && now >= deadline
             {
-                // The clock runs from the exec, which was after the launch.
+                // The clock starts at the exec, which comes after the launch.
                 let reached = match start.exec_ns {
                     // A run that has not begun cannot be late; see `setbacks`.
                     0 if !runner.is_launched() => u64::MAX,
@@ -225,7 +226,7 @@ impl Supervisor {
                     exec => exec.saturating_add(limit),
                 };
                 if now >= reached {
-                    // Something before the exec hangs, which is not the program's fault.
+                    // A step before the exec hangs, which is not the program's fault.
                     let cause = match start.exec_ns {
                         0 => Cause::NotExecuted,
                         _ => Cause::RealTime,
@@ -258,9 +259,9 @@ impl Supervisor {
                     self.end(id, Cause::CpuTime { used_ns });
                     continue;
                 }
-                // Reading many processes takes time that other runs need. The next reading depends
-                // on the CPU time of this one and not on the elapsed time: otherwise it would come
-                // later the more other processes compute.
+                // Reading many processes takes time that other runs need. The time of the next
+                // reading depends on the CPU time of this reading and not on the elapsed time.
+                // Otherwise busy processes elsewhere would delay it.
                 let took = calls::thread_cpu_ns().saturating_sub(before);
                 let wait = ((limit - used_ns) / cpus)
                     .max(MIN_CPU_WAIT_NS)
@@ -288,8 +289,8 @@ impl Supervisor {
         }
     }
 
-    /// Ends a run. The result follows after its death. Unknown ids belong to runs that ended before
-    /// the request arrived.
+    /// Ends a run. The result follows after the run's death. Unknown ids belong to runs that ended
+    /// before the request arrived.
     pub(super) fn end(&mut self, id: u64, cause: Cause) {
         if self.dequeue(id) {
             self.reject_dequeued(id, cause.outcome());

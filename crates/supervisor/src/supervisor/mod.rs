@@ -1,21 +1,21 @@
 //! The supervisor: one event loop without capabilities outside its own namespaces.
 //!
-//! It is separate from the client because namespaces and capabilities belong to processes, and
-//! because its address space must be small and separate from the caller's. It accepts requests,
-//! finds for each a runner whose next pid1 is prepared for the request's world, launches the run,
-//! watches the clocks and answers.
+//! The supervisor is separate from the client because namespaces and capabilities belong to
+//! processes, and because its address space must be small and separate from the caller's. It
+//! accepts requests. For each request it finds a runner whose next pid1 is prepared for the
+//! request's world, launches the run, watches the clocks and answers.
 //!
 //! A request passes through [`Supervisor::handle_client_frame`] (`client.rs`), the queue,
 //! [`Supervisor::dispatch`] and [`Supervisor::launch`] (`dispatch.rs`), target and pid1,
 //! [`Supervisor::handle_runner_messages`] (`runners.rs`) and [`Supervisor::finish`] (`results.rs`).
-//! `limits.rs` watches the run meanwhile. A run that could not begin in a runner returns to the
-//! queue (`setbacks.rs`).
+//! During the run, `limits.rs` watches its limits. A run that could not begin in a runner returns
+//! to the queue (`setbacks.rs`).
 //!
 //! The supervisor waits only for events: mounters mount, runners clone runs, and the keeper creates
-//! cgroups. The one exception is the spawner. It forks runners and mounters and does nothing more,
-//! so the supervisor waits for its answer. So the supervisor can give up nearly all rights of a
-//! process ([`crate::confine`]). Reading the file locks of runs blocks, so a second thread does
-//! that ([`crate::locks`]).
+//! cgroups. The one exception is the spawner. It only forks runners and mounters, so the supervisor
+//! waits for its answer. This division lets the supervisor give up nearly all rights of a process
+//! ([`crate::confine`]). Reading the file locks of runs blocks, so a second thread does that
+//! ([`crate::locks`]).
 
 mod client;
 mod cold;
@@ -46,7 +46,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// A run that was requested and not yet answered.
+/// A run that was requested but not yet answered.
 struct Request {
     world: WorldId,
     launch: Launch,
@@ -63,7 +63,7 @@ struct Request {
     ended: Option<Ended>,
     /// Whether the program may be executed if no copy of a template can be made.
     may_start_cold: bool,
-    /// Why the program is executed although the request asked for a copy of a template.
+    /// The reason if the program is executed although the request asked for a copy of a template.
     cold: Option<TemplateProblem>,
 }
 
@@ -75,14 +75,14 @@ struct Setbacks {
     try_at_ns: u64,
 }
 
-/// How the supervisor ended a run, and the figures that it read before.
+/// The reason why the supervisor ended a run, and the figures that it read before that.
 struct Ended {
     cause: Cause,
-    /// The time (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the end (`CLOCK_MONOTONIC_RAW`).
     at_ns: u64,
-    /// CPU time used until then, for backends that cannot read it afterwards.
+    /// The CPU time used until the end, for backends that cannot read it afterwards.
     used_ns: u64,
-    /// More figures of its processes. Only the ratio of their times is used.
+    /// Further figures of the run's processes. Only the ratio of their times is used.
     used: Used,
 }
 
@@ -95,30 +95,30 @@ pub struct Supervisor {
     runners: Vec<Runner>,
     requests: BTreeMap<u64, Request>,
     queue: VecDeque<u64>,
-    /// Frames that wait for room in the client's socket.
+    /// Frames that wait for space in the client's socket.
     unsent: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
     /// Whether the CPU time of a run in progress can be read.
     reads_cpu_time: bool,
-    /// The runner of the last launch that was not a pair, and its world.
+    /// The runner and the world of the last launch that was not part of a pair.
     latest: Option<(usize, WorldId)>,
     /// For each CPU, the time of the last launch in one of its runners.
     launched_on: Vec<u64>,
-    /// Whether the client's socket is watched for room to send.
+    /// Whether the supervisor watches for space in the client's socket.
     watches_for_room: bool,
     /// The reason why an answer could not be sent.
     send_failure: Option<Fatal>,
     /// Children that were killed and are not yet reaped.
     unreaped: Vec<Unreaped>,
-    /// The start history of each runner's place.
+    /// The start history of the place of each runner.
     start_histories: Vec<StartHistory>,
     /// Runners that are dead and not yet restarted.
     restarts: Vec<PendingRestart>,
-    /// Whether a run waits and a runner may become able to accept launches without an event.
+    /// Whether a run is waiting and a runner may become able to accept launches without an event.
     polls_runners: bool,
     /// Whether runs that were set back may be waiting.
     has_setbacks: bool,
-    /// The time of the earliest next attempt of such a run (`CLOCK_MONOTONIC_RAW`).
+    /// The time of the next attempt to start a run that was set back (`CLOCK_MONOTONIC_RAW`).
     retry_at_ns: Option<u64>,
     /// `None` if file locks cannot be counted here.
     locks: Option<Locks>,
@@ -298,8 +298,8 @@ impl Supervisor {
         }
     }
 
-    /// Kills every runner, and thereby all runs, and waits for their deaths. The wait is bounded,
-    /// because a process may hang in the kernel.
+    /// Kills every runner, and with it all runs, and waits until they have died. The wait is
+    /// bounded, because a process may hang in the kernel.
     pub fn shut_down(&mut self) {
         self.spawner.kill();
         for runner in &mut self.runners {

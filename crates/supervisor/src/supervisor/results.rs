@@ -64,8 +64,8 @@ impl Supervisor {
             cpu_ns = cpu_ns.max(ended.used_ns);
         }
         if started != 0 {
-            // The total comes from the cgroup and is exact to the nanosecond. The figures of reaped
-            // processes, or of the processes of a killed pid1, divide it into user and system time.
+            // The total comes from the cgroup and is exact to the nanosecond. The ratio of user to
+            // system time comes from reaped processes, or from the processes of a killed pid1.
             let (user, system) = match &request.ended {
                 Some(ended) if end.pid1_died == 1 && ended.used.times != (0, 0) => ended.used.times,
                 _ => (end.user_us, end.system_us),
@@ -88,11 +88,11 @@ impl Supervisor {
             && end.pid1_died == 1
             && started != 0
         {
-            // The kernel may take a long time to end the last process. Its work until then is in
-            // the CPU time, so it belongs to the real time as well.
+            // The kernel may take a long time to end the last process. The CPU time includes that
+            // time, so the real time must include it too.
             figures.real_time_ns = end.end_ns.max(ended.at_ns).saturating_sub(started);
             ended_ns = ended.at_ns.max(started);
-            // Without pid1's report the peak is that of pid1 itself.
+            // Without a report from pid1, the peak is that of pid1 itself.
             if ended.used.peak_memory != 0 {
                 figures.peak_memory_bytes = ended.used.peak_memory;
             }
@@ -141,14 +141,14 @@ impl Supervisor {
         if cause == Some(Cause::Cancelled) {
             return Outcome::Cancelled;
         }
-        // The supervisor ended the run before it ended by itself: pid1 died, or the target saw in
-        // time that it must not begin.
+        // True if the supervisor ended the run before the run ended by itself: pid1 died, or the
+        // target saw in time that it must not begin.
         let ended = end.pid1_died == 1 || report.start.exec_ns == 0;
         if cause == Some(Cause::Caller) && ended {
             return Outcome::Killed;
         }
-        // The kernel's account of the cgroup, and of sockets that no cgroup is charged for, is the
-        // only reason for this outcome.
+        // Only the kernel's accounting of the cgroup, and of sockets that are charged to no cgroup,
+        // can be the reason for this outcome.
         let above = matches!(self.setup.handover, Handover::Cgroup2 { .. })
             && limits
                 .memory
@@ -177,8 +177,8 @@ impl Supervisor {
         if report.failure.step != 0 {
             let step = Step::from_number(report.failure.step);
             let errno = Errno(report.failure.errno);
-            // EBUSY: the cgroup already contains more than the limit. ENOMEM: the limit refused
-            // memory that a step needed.
+            // EBUSY means that the cgroup already contains more than the limit. ENOMEM means that
+            // the limit denied memory that a step needed.
             let refused = matches!(errno, Errno(libc::ENOMEM) | Errno(libc::EBUSY))
                 && step == Step::MemoryLimit
                 || errno == Errno(libc::ENOMEM);
@@ -188,8 +188,8 @@ impl Supervisor {
             let error = self.failure(&report.failure_parts(), Some(request.world));
             return Outcome::failed(error);
         }
-        // Only the run can have changed pid1's limits. Then the program caused its end, and the
-        // kernel killed the whole run.
+        // Only the run can have changed pid1's limits. If it did, the program caused its own end,
+        // and the kernel killed the whole run.
         let by_itself =
             end.pid1_limited == 1 && process::decode_status(end.pid1_status) == Err(libc::SIGKILL);
         if end.pid1_died == 1 && !by_itself {

@@ -1,4 +1,4 @@
-//! The messages of runners, their ends and their restarts.
+//! Handles the messages, deaths and restarts of runners.
 
 use super::deaths::{DeadRunner, MAX_START_ATTEMPTS, StartHistory, Unreaped};
 use super::limits::MIN_WAIT_NS;
@@ -20,10 +20,10 @@ use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use zerocopy::FromBytes;
 
-/// The number of consecutive deaths of a runner before it can serve runs, after which the
-/// supervisor gives up.
+/// The supervisor gives up after this number of consecutive deaths of runners that have not become
+/// able to serve runs.
 const MAX_UNEXPLAINED_DEATHS: u32 = 10;
-/// How long to wait for the processes of a dead runner before its run is answered with the
+/// The time to wait for the processes of a dead runner before its run is answered with the
 /// available figures.
 const DEATH_TIMEOUT_NS: u64 = 1_000_000_000;
 
@@ -31,7 +31,7 @@ const DEATH_TIMEOUT_NS: u64 = 1_000_000_000;
 /// descriptors, possibly because of a run.
 pub(super) struct PendingRestart {
     index: usize,
-    /// `None` if a dying process still writes to its memory.
+    /// `None` if a dying process may still write to the old memory.
     memory: Option<Memory>,
     tries: u32,
     /// The time of the next attempt (`CLOCK_MONOTONIC_RAW`).
@@ -98,7 +98,7 @@ impl Supervisor {
                     let files = [(); backend::cgroup2::WATCHED_FILES]
                         .map(|()| descriptors.next().flatten());
                     if let [_, Some(events), ..] = &files {
-                        // If the watch fails, the kernel's own killing must suffice.
+                        // If the watch fails, the kernel's OOM killer must suffice.
                         let _ = self.watch(
                             events.as_raw_fd(),
                             Token::OutOfMemory(index),
@@ -145,7 +145,7 @@ impl Supervisor {
                 Some([message::UNPREPARED, ..]) => {
                     if self.runners[index].state == State::Starting {
                         // The reason why a replacement cannot start may be temporary, and the other
-                        // runners can serve meanwhile.
+                        // runners can serve in the meantime.
                         if self
                             .start_histories
                             .get(index)
@@ -160,7 +160,7 @@ impl Supervisor {
                     }
                     let state = self.runners[index].state;
                     match state {
-                        // The launch had been sent ahead.
+                        // The launch was sent before the runner was ready.
                         State::Running(_) if self.retry_after_failure(index, &report()) => {
                             self.runners[index].reset(&self.epoll, State::Ending);
                         }
@@ -217,7 +217,7 @@ impl Supervisor {
     /// Handles the end of a pid1, reported by itself or by its runner.
     fn handle_pid1_end(&mut self, index: usize, mut report: Report) {
         if report.end.launch == 0 && self.retry_after_failure(index, &report) {
-            // The launch was sent ahead, and pid1 ended before a target received it.
+            // The launch was sent early, and pid1 ended before a target received it.
             return self.runners[index].reset(&self.epoll, State::Ending);
         }
         let runner = &mut self.runners[index];
@@ -243,7 +243,7 @@ impl Supervisor {
             // pid1 was killed between its report and its end, and the runner repeats the report.
             (_, launch) if launch != 0 => {}
             (State::Switching, _) => {}
-            // pid1 had no run: the preparation failed, or another process killed pid1.
+            // pid1 had no run. The preparation failed, or another process killed pid1.
             _ => self.handle_failed_preparation(index, &report),
         }
     }
@@ -262,7 +262,8 @@ impl Supervisor {
             report.failure = Failure::new(Step::Pid1, Errno(0));
         }
         self.runners[index].unexplained_deaths = 0;
-        // A paused run has had its attempt, so the runner prepared for one that is not paused.
+        // A paused run has already had its attempt, so the runner was preparing for a run that is
+        // not paused.
         let tried_for = |id: &u64| {
             self.requests
                 .get(id)
@@ -273,7 +274,7 @@ impl Supervisor {
         }
     }
 
-    /// If a template has changed, makes sure that the next run gets a new one.
+    /// If a template has changed, ensures that the next run gets a new template.
     pub(super) fn rebuild_if_stale(&mut self, world: WorldId, report: &Report) {
         if (report.failure.step, report.failure.errno) != (Step::Mount as u32, libc::ESTALE) {
             return;
@@ -291,14 +292,15 @@ impl Supervisor {
         }
     }
 
-    /// Handles the death of a runner's process. Its runs die too: pid1 dies with its parent.
+    /// Handles the death of a runner's process. The runner's run dies too, because pid1 dies with
+    /// its parent.
     fn handle_runner_death(&mut self, index: usize) -> Result<(), Fatal> {
         let runner = &mut self.runners[index];
         let status = runner.reap();
         let how = process::end_of(status);
         if runner.state == State::Starting {
-            // Another process may have killed the runner. Tolerate that only a few times. The
-            // runner reports its own failures itself.
+            // Another process may have killed the runner. Tolerate that only a few times. A runner
+            // reports its own failures itself.
             let killed = process::decode_status(status).is_err();
             match self.start_histories.get_mut(index) {
                 Some(its) if its.may_retry() || its.deaths < MAX_UNEXPLAINED_DEATHS && killed => {
@@ -441,7 +443,8 @@ impl Supervisor {
     }
 
     /// Builds the report that a dead runner would have sent. If the cgroup of its runs is out of
-    /// memory and no other process has more, the kernel kills the runner, whose memory pid1 shares.
+    /// memory and no other process uses more memory, the kernel kills the runner, whose memory pid1
+    /// shares.
     fn report_for_dead_runner(&mut self, index: usize, limit: Option<u64>) -> Report {
         // The event may not have been read yet.
         let _ = self.runners[index].out_of_memory(&self.setup.handover, index, limit);
@@ -482,7 +485,8 @@ impl Supervisor {
                 }
             }
         }
-        // The dead runner stored other failures before it had finished.
+        // Other failures may be incomplete, because the dead runner stored them before it had
+        // finished.
         let failure = if failure.step == Step::Counters as u32 {
             failure
         } else {

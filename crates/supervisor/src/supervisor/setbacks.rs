@@ -1,21 +1,21 @@
-//! Runs that could not begin in a runner: they return to the front of the queue.
+//! Returns runs that could not begin in a runner to the front of the queue.
 //!
 //! A run has begun when a target has received its launch. Until then the supervisor can take back
 //! the launch, with the run's descriptors, and give the run to another runner. It does so if the
 //! runner dies, cannot prepare a target, or has no target that receives the launch in time. The
-//! kernel may still be removing what an earlier run left there, or another process may keep the
-//! runner from its CPU.
+//! reason may be that the kernel is still removing what an earlier run left there, or that another
+//! process keeps the runner from its CPU.
 //!
 //! The number of attempts is bounded, so that a broken machine yields an error that names the
 //! cause: a run is set back at most [`MAX_SETBACKS`] times. The first runner has
 //! [`INITIAL_RECEIPT_TIMEOUT_NS`] to receive it. Each later runner has twice as long as the one
-//! before, up to 5 s: 26 s in all, or 27 s with only one runner. From the third attempt on, a pause
-//! precedes each attempt: 1.5 s in all, in which a machine without free processes or memory may
-//! recover. The run's own clocks begin at its exec, so none of this counts towards its limits.
+//! before, up to 5 s. This is 26 s in total, or 27 s with only one runner. From the third attempt
+//! on, a pause precedes each attempt. The pauses add up to 1.5 s, in which a machine without free
+//! processes or memory may recover. The run's own clocks start at its exec, so none of this time
+//! counts towards its limits.
 //!
-//! A target may be stopped after the kernel has given it the launch and before it reports that.
-//! The launch is then lost with its descriptors, so the run ends with an error after
-//! [`REPORT_TIMEOUT_NS`].
+//! A target may be stopped after it has received the launch and before it reports that. The launch
+//! and its descriptors are then lost, so the run ends with an error after [`REPORT_TIMEOUT_NS`].
 
 use super::limits::{Cause, MAX_TICK_NS};
 use super::{Setbacks, Supervisor};
@@ -29,9 +29,10 @@ use std::os::fd::OwnedFd;
 const MAX_SETBACKS: u32 = 12;
 /// The time that the first runner has to receive a run.
 const INITIAL_RECEIPT_TIMEOUT_NS: u64 = 20_000_000;
-/// The same at least if there is no other runner, which then would only prepare the run once more.
+/// The minimum of that time if there is only one runner, which would otherwise only prepare the run
+/// again.
 const ONLY_RUNNER_RECEIPT_TIMEOUT_NS: u64 = 320_000_000;
-/// The maximum number of times that this time is doubled, to 5 s.
+/// The maximum number of times that the initial timeout is doubled, which makes it 5 s.
 const MAX_DOUBLINGS: u32 = 8;
 /// The time that a target has to report a launch that has left the socket.
 const REPORT_TIMEOUT_NS: u64 = 10_000_000_000;
@@ -75,7 +76,7 @@ impl Supervisor {
         let Some((id, descriptors)) = self.withdraw_launch(index) else {
             return false;
         };
-        // The runner serves no run now, and must not be found by the id of this one.
+        // The runner now serves no run, so the id of this run must not lead to it.
         self.runners[index].state = State::Ending;
         self.return_descriptors(id, descriptors);
         self.set_back(id, why);
@@ -95,7 +96,7 @@ impl Supervisor {
         true
     }
 
-    /// Handles a failed preparation for which this run waits.
+    /// Handles the failure of a preparation that this run is waiting for.
     pub(super) fn handle_preparation_failure(&mut self, id: u64, report: &Report) {
         let Some(world) = self.requests.get(&id).map(|request| request.world) else {
             return;
@@ -114,7 +115,7 @@ impl Supervisor {
                 self.dequeue(id);
                 self.reject_dequeued(id, outcome);
             }
-            // A changed template is prepared again.
+            // A template that has changed is prepared again.
             _ => self.set_back(id, error),
         }
         self.rebuild_if_stale(world, report);
@@ -126,14 +127,14 @@ impl Supervisor {
         }
     }
 
-    /// Removes a run from the queue. Returns false if the run does not wait.
+    /// Removes a run from the queue. Returns false if the run is not waiting.
     pub(super) fn dequeue(&mut self, id: u64) -> bool {
         let place = self.queue.iter().position(|&waiting| waiting == id);
         place.is_some_and(|place| self.queue.remove(place).is_some())
     }
 
     /// Returns a run that could not begin to the front of the queue, or ends it with an error after
-    /// too many attempts. Its partner waits with it unless the partner has begun.
+    /// too many attempts. Its partner also returns unless it has begun.
     pub(super) fn set_back(&mut self, id: u64, why: RunError) {
         let Some(request) = self.requests.get_mut(&id) else {
             return;
@@ -141,7 +142,7 @@ impl Supervisor {
         request.setbacks.count += 1;
         request.setbacks.try_at_ns =
             calls::monotonic_raw_ns().saturating_add(request.setbacks.pause_ns());
-        // The kernel drops descriptors for which the supervisor has no room.
+        // The kernel drops descriptors that exceed the supervisor's limit.
         let complete =
             request.descriptors.len() == request.launch.descriptors.count_ones() as usize;
         let may_retry = complete && request.setbacks.count <= MAX_SETBACKS;
@@ -168,7 +169,7 @@ impl Supervisor {
     }
 
     /// Handles the partner of a run that is set back. The partner returns to the queue as well,
-    /// unless it has begun. If it has begun, the run follows as soon as possible.
+    /// unless it has begun. If the partner has begun, the run follows as soon as possible.
     fn requeue_partner(&mut self, id: u64, partner: u64) {
         if self.queue.contains(&partner) {
             return;
@@ -180,7 +181,7 @@ impl Supervisor {
         if let Some(index) = partner_runner
             && let Some((_, descriptors)) = self.withdraw_launch(index)
         {
-            // Nothing is wrong with that runner.
+            // The partner's runner is not at fault.
             self.runners[index].state = State::Ready;
             self.return_descriptors(partner, descriptors);
             self.queue.push_front(partner);
@@ -202,7 +203,7 @@ impl Supervisor {
         true
     }
 
-    /// Checks whether a runner has received its run in time.
+    /// Checks whether a run was received in time.
     pub(super) fn check_receipt(&mut self, index: usize) {
         self.runners[index].receipt_deadline = None;
         if self.runners[index].is_launched() {
@@ -214,7 +215,7 @@ impl Supervisor {
             self.runners[index].switch();
             return;
         }
-        // Either a target has received it just now and will report that, or the kernel lacked
+        // Either a target has just received the launch and will report that, or the kernel lacked
         // memory for the check.
         let runner = &mut self.runners[index];
         let received_at = *runner.received_at.get_or_insert(now);
@@ -227,8 +228,8 @@ impl Supervisor {
         }
     }
 
-    /// Rebuilds worlds that could not be built, that runs wait for, and that may be tried again.
-    /// The dispatcher calls this before it assigns runs.
+    /// Rebuilds the worlds that could not be built, if runs are waiting for them and another
+    /// attempt is due. The dispatcher calls this before it assigns runs.
     pub(super) fn rebuild_worlds(&mut self) {
         self.retry_at_ns = None;
         if !self.has_setbacks {

@@ -1,4 +1,4 @@
-//! Decimal numbers without allocation, in the format of cgroup and procfs files.
+//! Formats and parses decimal numbers without allocation, as cgroup and procfs files contain them.
 
 /// A number as text, without allocation.
 pub struct Decimal {
@@ -69,7 +69,7 @@ impl<const N: usize> Line<N> {
     }
 }
 
-/// The decimal number at the beginning of `bytes`; 0 without one.
+/// The decimal number at the beginning of `bytes`; 0 if there is no number.
 pub fn leading_number(bytes: &[u8]) -> u64 {
     let mut value: u64 = 0;
     for &byte in bytes {

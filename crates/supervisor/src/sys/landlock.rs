@@ -17,8 +17,8 @@ pub const MAKE_DIR: u64 = 1 << 7;
 /// Truncate a file.
 pub const TRUNCATE: u64 = 1 << 14;
 
-/// The rights on files that this version of landlock knows. A ruleset handles all of them, so
-/// only the rules of the ruleset grant rights.
+/// The rights on files that this version of landlock knows. A ruleset handles all of these rights,
+/// so only the rules of the ruleset grant them.
 fn file_rights(version: u32) -> u64 {
     let count = match version {
         1 => 13,
@@ -59,11 +59,13 @@ struct Beneath {
     parent: i32,
 }
 
-/// Restricts this process to files below the given directories, with the rights beside each.
+/// Restricts this process to files below the given directories, with the given rights for each
+/// directory.
 ///
-/// The process can also no longer make or accept TCP connections, or connect to abstract sockets of
-/// processes outside. Open descriptors stay usable. The caller must have set no_new_privs. Returns
-/// the version of landlock in force; 0 if the kernel has none, and then nothing has changed.
+/// The process can also no longer open or accept TCP connections, or connect to abstract sockets of
+/// processes outside its domain. Open descriptors stay usable. The caller must have set
+/// no_new_privs. Returns the version of landlock in force. If the kernel has no landlock, returns 0
+/// and changes nothing.
 ///
 /// Signals are not scoped. The kernel sends the signal of a parent's death with the parent's
 /// credentials, so the children would outlive this process (`reparent_leader()` in kernel/exit.c).
@@ -84,7 +86,7 @@ pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
         4 | 5 => 16,
         _ => size_of::<Ruleset>(),
     };
-    // SAFETY: `ruleset` is whole, and not shorter than `size`.
+    // SAFETY: `ruleset` is fully initialised and not shorter than `size`.
     let rules = unsafe {
         raw::syscall(
             libc::SYS_landlock_create_ruleset,
@@ -98,7 +100,7 @@ pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
                 allowed: rights & files,
                 parent: directory.as_raw_fd(),
             };
-            // SAFETY: `rule` is whole and lives during the call.
+            // SAFETY: `rule` is fully initialised and lives during the call.
             unsafe {
                 raw::syscall(
                     libc::SYS_landlock_add_rule,
@@ -106,7 +108,7 @@ pub fn restrict(allowed: &[(BorrowedFd<'_>, u64)]) -> Result<u32> {
                 )
             }?;
         }
-        // SAFETY: numbers only.
+        // SAFETY: all arguments are numbers.
         unsafe { raw::syscall(libc::SYS_landlock_restrict_self, [rules, 0, 0, 0, 0]) }
     })();
     let _ = super::calls::close(rules as i32);

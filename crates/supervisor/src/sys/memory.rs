@@ -12,7 +12,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 pub fn shared_file<T: FromZeros + Sync>() -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = match rustix::fs::memfd_create("millibox-runner", flags | MemfdFlags::NOEXEC_SEAL) {
-        // MFD_NOEXEC_SEAL is unknown before Linux 6.3.
+        // MFD_NOEXEC_SEAL does not exist before Linux 6.3.
         Err(rustix::io::Errno::INVAL) => rustix::fs::memfd_create("millibox-runner", flags)?,
         made => made?,
     };
@@ -29,7 +29,7 @@ pub fn map_shared<T: FromZeros + Sync>(file: BorrowedFd<'_>) -> io::Result<&'sta
     if rustix::fs::fstat(file)?.st_size < length as i64 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: a new mapping at an address that the kernel chooses.
+    // SAFETY: this creates a new mapping at an address that the kernel chooses.
     let address = unsafe {
         libc::mmap(
             core::ptr::null_mut(),
@@ -48,8 +48,8 @@ pub fn map_shared<T: FromZeros + Sync>(file: BorrowedFd<'_>) -> io::Result<&'sta
     Ok(unsafe { &*address.cast::<T>() })
 }
 
-/// Bytes in shared memory. One side writes them while the other does not read. The reader learns by
-/// other means, a message, that they are complete.
+/// Bytes in shared memory. One side writes them while the other does not read. A message tells the
+/// reader that the bytes are complete.
 #[derive(FromZeros)]
 #[repr(C)]
 pub struct Area<const N: usize>(UnsafeCell<[u8; N]>);
@@ -75,13 +75,13 @@ impl<const N: usize> Area<N> {
         true
     }
 
-    /// Returns `length` bytes from `offset`. The other side must not write meanwhile.
+    /// Returns `length` bytes from `offset`. The other side must not write in the meantime.
     pub fn bytes(&self, offset: usize, length: usize) -> &[u8] {
         if offset > N || length > N - offset {
             return &[];
         }
-        // SAFETY: inside the area, and the other side does not write while this side reads; see the
-        // type.
+        // SAFETY: the range is inside the area, and the other side does not write while this side
+        // reads; see the type.
         unsafe { core::slice::from_raw_parts(self.0.get().cast::<u8>().add(offset), length) }
     }
 
@@ -89,8 +89,8 @@ impl<const N: usize> Area<N> {
     pub fn discard_after(&self, keep: usize) {
         let keep = keep.next_multiple_of(4096);
         if keep < N {
-            // SAFETY: whole pages inside the area, which read as zeros afterwards. Bytes have no
-            // invariants. MADV_REMOVE frees shared memory (madvise(2)).
+            // SAFETY: the range consists of whole pages inside the area, which read as zeros
+            // afterwards. Bytes have no invariants. MADV_REMOVE frees shared memory (madvise(2)).
             unsafe {
                 let from = self.0.get().cast::<u8>().add(keep).cast::<c_void>();
                 libc::madvise(from, N - keep, libc::MADV_REMOVE);
@@ -99,7 +99,7 @@ impl<const N: usize> Area<N> {
     }
 }
 
-/// Numbers in C layout without padding, so that any bytes are a valid value.
+/// Numbers in C layout without padding, for which any bytes are a valid value.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send {}
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Send> Plain for T {}
 
@@ -138,7 +138,7 @@ impl Stack {
     /// Maps a stack of `length` bytes for the rest of the process's life, and touches its pages, so
     /// that they are charged to this process and not to a run.
     pub fn new(length: usize) -> io::Result<Stack> {
-        // SAFETY: a new anonymous mapping, whose lowest page becomes inaccessible.
+        // SAFETY: this creates a new anonymous mapping, whose lowest page becomes inaccessible.
         unsafe {
             let address = libc::mmap(
                 core::ptr::null_mut(),
@@ -173,7 +173,7 @@ pub struct Pointers {
     capacity: usize,
 }
 
-// SAFETY: one process uses it at a time: the target, while its runner waits.
+// SAFETY: only one process uses the pointers at a time, the target, while its runner waits.
 unsafe impl Sync for Pointers {}
 // SAFETY: as above.
 unsafe impl Send for Pointers {}
@@ -181,7 +181,7 @@ unsafe impl Send for Pointers {}
 impl Pointers {
     /// Reserves address space for `capacity` pointers. Memory is allocated when it is touched.
     pub fn new(capacity: usize) -> io::Result<Pointers> {
-        // SAFETY: a new anonymous mapping.
+        // SAFETY: this creates a new anonymous mapping.
         let address = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
@@ -195,8 +195,8 @@ impl Pointers {
         if address == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // The first page is touched here, so that it is never charged to a run.
-        // SAFETY: inside the mapping.
+        // The first page is touched here, so that it is never charged to a run. SAFETY: the address
+        // is inside the mapping.
         unsafe { address.cast::<usize>().write_volatile(0) };
         Ok(Pointers {
             base: address.cast(),
@@ -209,7 +209,8 @@ impl Pointers {
         if index >= self.capacity {
             return false;
         }
-        // SAFETY: inside the mapping; see the type for the process that writes.
+        // SAFETY: the address is inside the mapping; the comment on the type names the process that
+        // writes.
         unsafe { self.base.add(index).write(value) };
         true
     }

@@ -3,12 +3,12 @@
 //! Two kinds of code use the kernel here. Supervisor, keeper, mounter and the main loop of a runner
 //! are ordinary processes and use rustix. Zygote, pid1 and target may share their runner's memory
 //! (`CLONE_VM`), so they must not allocate, lock or touch thread-local state (libc's errno, Rust's
-//! panic count). They call only [`raw`] and [`calls`], which use the kernel and nothing more.
+//! panic count). They call only [`raw`] and [`calls`], which use nothing except the kernel.
 //!
 //! | file | content |
 //! | --- | --- |
 //! | `raw` | the system call instruction, for each architecture |
-//! | `calls` | one safe function for each call that pid1 and target make, and for those that rustix lacks |
+//! | `calls` | one safe function for each call that pid1 and target make, and for each call that rustix lacks |
 //! | `process` | fork, and clone3 onto a new stack |
 //! | `landlock` | restricts the files that a process may open |
 //! | `memory` | memory shared between processes, stacks |
@@ -25,13 +25,13 @@ pub use raw::set_pass;
 #[allow(unused_imports, reason = "for the library of prepared programs")]
 pub use raw::thread_pointer;
 
-/// An error number (errno(3)) as the kernel returns it.
+/// An error number (errno(3)), as the kernel returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
 impl Errno {
-    /// Whether a retry may succeed a moment later. Other processes use the memory, or fill the
-    /// queue, only for a while (sendmsg(2), unix(7)).
+    /// Whether a retry may succeed a moment later, because another process uses the memory or fills
+    /// the queue only for a while (sendmsg(2), unix(7)).
     pub fn passes(self) -> bool {
         matches!(
             self.0,
@@ -68,7 +68,7 @@ pub fn adopt(fd: i32) -> Option<std::os::fd::OwnedFd> {
 
 /// The flags of a descriptor (fcntl(2), `F_GETFD`); `None` if it is not open.
 pub fn fd_flags(fd: i32) -> Option<i32> {
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are numbers.
     let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
     (flags >= 0).then_some(flags)
 }
@@ -76,6 +76,7 @@ pub fn fd_flags(fd: i32) -> Option<i32> {
 /// Borrows a descriptor that is known by its number. The caller knows that another owner keeps it
 /// open for as long as the supervisor runs.
 pub fn borrow<'a>(fd: i32) -> std::os::fd::BorrowedFd<'a> {
-    // SAFETY: see above. For a number that is not open the kernel returns EBADF.
+    // SAFETY: the caller keeps the descriptor open, as described above. If the number is not open,
+    // the kernel returns EBADF.
     unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }
 }

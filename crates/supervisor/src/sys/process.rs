@@ -7,10 +7,11 @@ use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::SeqCst;
 use millibox_wire::ProcessEnd;
 
-/// clone(2), Linux 5.7 (libc's constant overflows).
+/// The flag of clone(2) since Linux 5.7. libc's constant of this name overflows.
 const CLONE_INTO_CGROUP: u64 = 1 << 33;
 
-/// The resources that a cloned process shares, and its cgroup. The default is a plain copy.
+/// The resources that a cloned process shares, and its cgroup. The default is a plain copy, as with
+/// fork(2).
 #[derive(Default, Clone, Copy)]
 pub struct Clone {
     /// `CLONE_*` flags (clone(2)).
@@ -21,9 +22,9 @@ pub struct Clone {
 
 /// Starts a child that runs `main(argument)` on its own stack, and waits for its end.
 ///
-/// `pid` holds the child's process id from before the child begins. The id is removed before the
+/// `pid` is set to the child's process id before the child begins. The id is removed before the
 /// child is reaped, so it never belongs to another process. Between the removal and the reaping,
-/// `dead` is called: /proc still shows the dead child then.
+/// `dead` is called. At that time /proc still shows the dead child.
 ///
 /// With `CLONE_VM` the child runs in the caller's memory, and `main` may use only what [`super`]
 /// allows. The stack belongs to the child until this function returns.
@@ -39,15 +40,16 @@ pub fn run_child<T: Sync>(
     let child = unsafe { spawn(how, stack, main, argument, Some(pid)) }?;
     let options = libc::WEXITED | libc::WNOWAIT | libc::__WALL;
     let wait_args = [libc::P_PID as usize, child as usize, 0, options as usize, 0];
-    // SAFETY: numbers only, and the kernel writes nothing.
+    // SAFETY: all arguments are numbers, and the kernel writes nothing.
     while unsafe { raw::syscall(libc::SYS_waitid, wait_args) } == Err(Errno(libc::EINTR)) {}
     pid.store(0, SeqCst);
     dead(child);
     wait(child, libc::__WALL)
 }
 
-/// Like [`run_child`], but the child's parent is the caller's (`CLONE_PARENT`), so the caller
-/// cannot wait(2) for it. Waits until the child no longer uses the memory, which `how` must share.
+/// Like [`run_child`], but the child's parent is the caller's parent (`CLONE_PARENT`), so the
+/// caller cannot wait(2) for the child. Waits until the child no longer uses the memory, which
+/// `how` must share.
 #[allow(dead_code, reason = "for the library of prepared programs")]
 pub fn run_sibling<T: Sync>(
     how: Clone,
@@ -69,7 +71,7 @@ pub fn run_sibling<T: Sync>(
         // SAFETY: the kernel reads the number.
         match unsafe { raw::syscall(libc::SYS_futex, wait) } {
             Ok(_) | Err(Errno(libc::EINTR | libc::EAGAIN)) => {}
-            // A seccomp program refuses the call. Returning would free the child's stack.
+            // A seccomp program has refused the call. Returning would free the child's stack.
             Err(_) => super::calls::exit(1),
         }
     }
@@ -79,7 +81,7 @@ pub fn run_sibling<T: Sync>(
 /// Starts a child that runs `main(argument)` in the caller's memory on its own stack. The caller
 /// continues with the child's process id and never returns, so the borrows never end.
 ///
-/// This is not vfork(2). The parent of a vfork counts as working (uninterruptible) in the host's
+/// This is not vfork(2). The parent of a vfork sleeps uninterruptibly and counts towards the host's
 /// load average, and a prepared target may wait for its launch for hours.
 pub fn spawn_and_replace_caller<T: Sync>(
     stack: &Stack,
@@ -93,15 +95,15 @@ pub fn spawn_and_replace_caller<T: Sync>(
     };
     // SAFETY: the caller does not return, so stack and argument stay borrowed for as long as it
     // lives. If the caller is killed, the kernel kills the child before the owner of the borrowed
-    // memory continues: the caller is the first process of its PID namespace, and its owner waits
-    // for it.
+    // memory continues, because the caller is the first process of its PID namespace and the owner
+    // waits for the caller.
     let child = unsafe { spawn(how, stack, main, argument, None) };
     match go_on(child) {}
 }
 
 /// # Safety
 /// `stack` and `argument` must live for as long as the child lives in memory that it shares with
-/// the caller. Nothing but the child may use `stack` during that time.
+/// the caller. Only the child may use `stack` during that time.
 unsafe fn spawn<T: Sync>(
     how: Clone,
     stack: &Stack,
@@ -116,7 +118,7 @@ unsafe fn spawn<T: Sync>(
 /// Like [`spawn`]. When the child leaves the memory, the kernel sets `in_use` to 0.
 ///
 /// # Safety
-/// As for [`spawn`], and `in_use` must live for as long.
+/// The conditions of [`spawn`] apply, and `in_use` must live for as long as `stack`.
 unsafe fn spawn_clearing<T: Sync>(
     how: Clone,
     stack: &Stack,
@@ -146,7 +148,7 @@ unsafe fn spawn_clearing<T: Sync>(
         pidfd: 0,
         child_tid: in_use.map_or(0, |number| number.as_ptr() as u64),
         parent_tid: pid.map_or(0, |pid| pid.as_ptr() as u64),
-        // A sibling has the caller's signal (clone(2)).
+        // A sibling has the same exit signal as the caller (clone(2)).
         exit_signal: if is_sibling { 0 } else { libc::SIGCHLD as u64 },
         stack: stack.base() as u64,
         stack_size: stack.length() as u64,
@@ -193,8 +195,8 @@ pub fn fork() -> Result<Option<i32>> {
     }
 }
 
-/// Like [`fork`], but the child starts in this cgroup (`CLONE_INTO_CGROUP`, Linux 5.7). For libc's
-/// state see [`fork_sibling`].
+/// Like [`fork`], but the child starts in this cgroup (`CLONE_INTO_CGROUP`, Linux 5.7).
+/// [`fork_sibling`] describes libc's state in the child.
 pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
     let args = libc::clone_args {
         flags: CLONE_INTO_CGROUP,
@@ -209,8 +211,8 @@ pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
         set_tid_size: 0,
         cgroup: cgroup as u64,
     };
-    // SAFETY: like fork(2). The child continues with a copy of the memory, this stack included. The
-    // process has one thread, so the child may do everything that the parent could.
+    // SAFETY: like fork(2). The child continues with a copy of the memory, including this stack.
+    // The process has one thread, so the child may do everything that the parent could.
     match unsafe {
         raw::syscall(
             libc::SYS_clone3,
@@ -226,12 +228,12 @@ pub fn fork_into(cgroup: i32) -> Result<Option<i32>> {
 /// (`CLONE_PARENT`). The parent is notified of the child's end, and the child can die with the
 /// parent (`PR_SET_PDEATHSIG`). Returns `None` in the child.
 ///
-/// libc does not know of the clone, so the thread id that it keeps in the child is the caller's.
+/// libc is not aware of the clone, so the thread id that it stores in the child is the caller's.
 /// libc uses that id only for locks, which a process with one thread does not take.
 pub fn fork_sibling() -> Result<Option<i32>> {
     let flags = (libc::CLONE_PARENT | libc::SIGCHLD) as usize;
-    // SAFETY: like fork(2). The child continues with a copy of the memory, this stack included. The
-    // process has one thread, so the child may do everything that the parent could.
+    // SAFETY: like fork(2). The child continues with a copy of the memory, including this stack.
+    // The process has one thread, so the child may do everything that the parent could.
     match unsafe { raw::syscall(libc::SYS_clone, [flags, 0, 0, 0, 0]) }? {
         0 => Ok(None),
         pid => Ok(Some(pid as i32)),
@@ -241,35 +243,35 @@ pub fn fork_sibling() -> Result<Option<i32>> {
 /// A pidfd of this process (pidfd_open(2)).
 pub fn own_pidfd() -> Result<i32> {
     let pid = super::calls::getpid();
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are numbers.
     unsafe { raw::syscall(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0]) }.map(|fd| fd as i32)
 }
 
 /// A pidfd of a process (pidfd_open(2)), closed by an exec.
 pub fn pidfd(pid: i32) -> Result<i32> {
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are numbers.
     unsafe { raw::syscall(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0]) }.map(|fd| fd as i32)
 }
 
 /// The result of waiting for a child.
 #[derive(Clone, Copy, Default)]
 pub struct Waited {
-    /// Its process id.
+    /// The child's process id.
     pub pid: i32,
-    /// Its wait status (wait(2)).
+    /// The child's wait status (wait(2)).
     pub status: i32,
     /// User CPU time in µs of the child and all its reaped descendants.
     pub user_us: u64,
     /// System CPU time in µs of the same processes.
     pub system_us: u64,
-    /// The largest resident set of any of them, in KiB.
+    /// The largest resident set of any of these processes, in KiB.
     pub max_rss_kib: u64,
 }
 
 /// wait4(2) for `pid`, or for any child if it is -1, without errno.
 pub fn wait(pid: i32, options: i32) -> Result<Waited> {
     let mut status: i32 = 0;
-    // SAFETY: rusage is plain numbers.
+    // SAFETY: rusage consists of numbers.
     let mut usage: libc::rusage = unsafe { core::mem::zeroed() };
     loop {
         // SAFETY: both pointers are valid for writing.
@@ -329,7 +331,7 @@ fn from_usage(usage: &libc::rusage) -> Waited {
     }
 }
 
-/// How the process with this wait status ended.
+/// Describes how the process with this wait status ended.
 pub fn end_of(status: i32) -> ProcessEnd {
     match decode_status(status) {
         Ok(code) => ProcessEnd::Exited(code),
@@ -346,10 +348,10 @@ pub fn decode_status(status: i32) -> core::result::Result<i32, i32> {
     }
 }
 
-/// Drops all groups and changes to this user and group: real, effective and saved ids
+/// Drops all groups and sets the real, effective and saved ids to this user and group
 /// (setgroups(2), setresgid(2), setresuid(2)). The process must have one thread.
 pub fn become_user(uid: u32, gid: u32) -> Result<()> {
-    // SAFETY: numbers only, and for a count of 0 the kernel reads no groups.
+    // SAFETY: all arguments are numbers, and for a count of 0 the kernel reads no groups.
     unsafe {
         raw::syscall(libc::SYS_setgroups, [0; 5])?;
         raw::syscall(

@@ -8,14 +8,14 @@ use core::arch::asm;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The sixth argument of all calls; see [`set_pass`].
+/// The sixth argument of all system calls; see [`set_pass`].
 static PASS: AtomicU64 = AtomicU64::new(0);
 
 /// Sets the sixth argument of every later call of this process, and of processes that share its
 /// memory or have a copy of it.
 ///
-/// The kernel ignores the argument for calls that have fewer. A seccomp program recognises by it
-/// that the sandbox makes the call, and not the program that the process will execute
+/// The kernel ignores the argument for calls that have fewer. The argument lets a seccomp program
+/// recognise calls of the sandbox, as opposed to calls of the program that the process will execute
 /// (`millibox_seccomp::with_pass`). An exec replaces the memory and clears all registers
 /// (ELF_PLAT_INIT() in arch/x86/include/asm/elf.h, start_thread_common() in
 /// arch/arm64/include/asm/processor.h).
@@ -23,17 +23,17 @@ pub fn set_pass(pass: u64) {
     PASS.store(pass, Relaxed);
 }
 
-/// Makes a system call with up to five arguments. The kernel ignores unused ones, which are 0.
+/// Makes a system call with up to five arguments. Unused arguments are 0; the kernel ignores them.
 ///
 /// # Safety
 /// The arguments must be those that the call `number` expects. Pointers among them must be valid
-/// for the memory that it reads and writes.
+/// for the memory that the call reads and writes.
 #[inline(always)]
 pub unsafe fn syscall(number: libc::c_long, args: [usize; 5]) -> Result<usize> {
     let answer: isize;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the x86-64 system call convention (syscall(2)). The kernel changes rax, rcx and r11,
-    // and memory as the call documents; the caller guarantees that this memory is valid.
+    // SAFETY: this is the x86-64 system call convention (syscall(2)). The kernel changes rax, rcx
+    // and r11, and memory as the call documents; the caller guarantees that this memory is valid.
     unsafe {
         asm!(
             "syscall",
@@ -50,8 +50,8 @@ pub unsafe fn syscall(number: libc::c_long, args: [usize; 5]) -> Result<usize> {
         );
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: the arm64 system call convention (syscall(2)). The kernel changes x0, and memory as
-    // the call documents; the caller guarantees that this memory is valid.
+    // SAFETY: this is the arm64 system call convention (syscall(2)). The kernel changes x0, and
+    // memory as the call documents; the caller guarantees that this memory is valid.
     unsafe {
         asm!(
             "svc 0",
@@ -153,7 +153,7 @@ pub fn thread_pointer() -> usize {
         asm!("mov {}, fs:[0]", out(reg) address, options(nostack, readonly));
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: reads a register.
+    // SAFETY: the instruction only reads a register.
     unsafe {
         asm!("mrs {}, tpidr_el0", out(reg) address, options(nostack, nomem));
     }

@@ -48,8 +48,8 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
         errno,
         object: usize::MAX,
     })?;
-    // Later mounts of the host must not reach the runs (mount_namespaces(7)). They would have their
-    // own flags, and could be writable in a read-only world.
+    // Later mounts of the host must not propagate to the runs (mount_namespaces(7)). They would
+    // keep their own flags, and could be writable in a read-only world.
     rustix::mount::mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
@@ -81,7 +81,8 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     }
 
     let skeleton = detached_tmpfs_writable(0o755).map_err(whole(Step::Template))?;
-    // pivot_root(2) needs a mounted root. Nothing that /proc hides is used any more.
+    // pivot_root(2) needs a mounted root. The files that this mount on /proc hides are no longer
+    // needed.
     rustix::mount::move_mount(
         skeleton.as_fd(),
         "",
@@ -153,9 +154,9 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
         }
     }
 
-    // Skeleton and stage belong to millibox and are complete, so they become read-only. A run whose
-    // mounts are writable around the stage could otherwise reach it by another path, and leave
-    // something for the next run.
+    // Skeleton and stage belong to millibox and are complete, so they become read-only. Otherwise a
+    // run with writable mounts around the stage could reach the stage by another path and leave
+    // files for the next run.
     for made in std::iter::once(&skeleton).chain(stage.as_ref().map(|stage| &stage.at)) {
         set_attributes(made, libc::MOUNT_ATTR_RDONLY, false).map_err(|errno| BuildError {
             step: Step::Template,
@@ -170,7 +171,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     })
 }
 
-/// pivot_root(2) with the old root stacked on the new one and then detached. This way needs no
+/// pivot_root(2) with the old root stacked on the new one and then detached. This needs no
 /// directory for the old root (pivot_root(2), NOTES).
 fn pivot(root: BorrowedFd) -> rustix::io::Result<()> {
     rustix::process::fchdir(root)?;
@@ -222,7 +223,7 @@ fn mount_unchanged(
 /// Returns a detached copy of the source's mount, with its attributes set and verified.
 ///
 /// The source must be the file that the client has `seen`. Otherwise later requests that refer to
-/// the seen file would use this template.
+/// the file that the client has seen would use this template.
 fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> {
     let Mount::Bind {
         source,
@@ -236,7 +237,7 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
     else {
         return Err((Step::Template, Errno(libc::EINVAL)));
     };
-    // A run may have written the source. So the path must not lead through the open files or the
+    // A run may have written the source, so the path must not lead through the open files or the
     // root of another process.
     let mut resolve = ResolveFlags::NO_MAGICLINKS;
     if *no_follow {
@@ -276,7 +277,7 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
     }
     set_attributes(&tree, attributes, *recursive)
         .map_err(|errno| (Step::MountAttributes, errno))?;
-    // Read the attributes back, because the kernel may have changed fewer than requested.
+    // Read the attributes back, because the kernel may have set fewer than requested.
     let now = rustix::fs::fstatvfs(&tree)
         .map_err(|errno| (Step::MountAttributes, errno.into()))?
         .f_flag;
@@ -310,7 +311,7 @@ fn set_attributes(tree: &OwnedFd, attributes: u64, recursive: bool) -> Result<()
     calls::mount_setattr(tree.as_raw_fd(), c"", flags as u32, attributes)
 }
 
-/// An empty read-only tmpfs, which hides a directory and is the same for all runs.
+/// An empty read-only tmpfs, which hides a directory and is shared by all runs.
 fn detached_tmpfs(mode: u32) -> Result<OwnedFd, (Step, Errno)> {
     let tmpfs = detached_tmpfs_writable(mode).map_err(|errno| (Step::Mount, errno.into()))?;
     set_attributes(
@@ -349,14 +350,15 @@ fn is_directory(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory)
 }
 
-/// Attempts to open a path while files are renamed or mounts change. One takes microseconds.
+/// The maximum number of attempts to open a path while files are renamed or mounts change. An
+/// attempt takes microseconds.
 const OPEN_ATTEMPTS: usize = 10_000;
 
 /// The root of a world during its construction.
 struct Root {
     at: OwnedFd,
     /// The device number of the file system that millibox has created. Missing files are created
-    /// only there: other file systems belong to the host.
+    /// only there, because other file systems belong to the host.
     device: u64,
 }
 
@@ -388,8 +390,8 @@ impl Root {
                 ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS,
             )
         };
-        // EAGAIN means that a file was renamed or a mount changed anywhere on the machine
-        // meanwhile, so the kernel cannot tell where the `..` of a link leads (handle_dots in
+        // EAGAIN means that a file was renamed or a mount changed somewhere on the machine in the
+        // meantime, so the kernel cannot determine where the `..` of a link leads (handle_dots in
         // fs/namei.c).
         let mut opened = open();
         for _ in 1..OPEN_ATTEMPTS {
@@ -401,8 +403,8 @@ impl Root {
         Ok(opened?)
     }
 
-    /// Returns the parent directory of a new `path`, which is created if necessary, and the last
-    /// component.
+    /// Returns the parent directory of a new `path` and the last component of the path. The
+    /// directory is created if necessary.
     ///
     /// The error is `EXDEV` if the directory belongs to the host and is writable.
     fn parent(&self, path: &[u8]) -> Result<(OwnedFd, Vec<u8>), Errno> {
@@ -442,7 +444,7 @@ impl Root {
         self.open(path, OFlags::DIRECTORY)
     }
 
-    /// Opens a mount point of the requested type, which is created if necessary.
+    /// Opens a mount point of the requested type, and creates it if necessary.
     fn node(&self, path: &[u8], directory: bool) -> Result<OwnedFd, Errno> {
         if directory {
             return self.directory(path);

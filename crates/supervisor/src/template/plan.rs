@@ -1,4 +1,4 @@
-//! The plan of a world: the mounts that the mounter makes, and those that pid1 makes.
+//! Plans a world: decides which mounts the mounter makes and which pid1 makes.
 
 use crate::run_mounts::RunMount;
 use millibox_wire::path::{normal, shown};
@@ -11,7 +11,7 @@ pub struct Plan {
     /// The mounter's operations, each with the index of its mount.
     pub(super) template: Vec<(usize, TemplateMount)>,
     /// pid1's operations, each with the index of its mount. [`Plan::run_mounts`] adds the
-    /// operations that create the mount points of staged binds, when the mounter has reported their
+    /// operations that create the mount points of staged binds, once the mounter has reported their
     /// types.
     run: Vec<(usize, RunMount)>,
     /// For each staged bind, the index of its `FromStage` in `run`, and whether its mount point
@@ -27,7 +27,7 @@ pub(super) enum TemplateMount {
     Unchanged,
     /// Create only the mount point.
     MountPoint,
-    /// Mount the host's procfs, which pid1's own covers.
+    /// Mount the host's procfs, which pid1's own procfs covers.
     Procfs,
     /// Create the mount point and mount a stage on it.
     Stage,
@@ -38,11 +38,11 @@ pub(super) enum TemplateMount {
 /// Splits a world's mounts between template and run.
 pub fn plan(world: &World) -> Result<Plan, WorldError> {
     let mut plan = Plan::default();
-    // Links below the run's own tmpfses.
+    // The links below the run's own tmpfses.
     let mut links: Vec<Vec<u8>> = Vec::new();
-    // Mount points so far, and whether the file system there belongs to the host.
+    // The mount points so far, and for each whether the file system there belongs to the host.
     let mut mounted: Vec<(Vec<u8>, bool)> = Vec::new();
-    // Mount points of the run's own tmpfses, each with the index of the template operation that
+    // The mount points of the run's own tmpfses, each with the index of the template operation that
     // creates it.
     let mut own: Vec<(Vec<u8>, usize)> = Vec::new();
     for (number, mount) in world.mounts.iter().enumerate() {
@@ -72,7 +72,7 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                 if let Some(size) = size {
                     options.push_str(&format!(",size={size}"));
                 }
-                // tmpfs(5): 0 means "no limit" for both, so `check` rejects a size of 0.
+                // 0 means "no limit" for both options (tmpfs(5)), so `check` rejects a size of 0.
                 options.push_str(&format!(",nr_inodes={}", inodes.unwrap_or(0)));
                 if size.is_none() {
                     options.push_str(",size=0");
@@ -241,8 +241,8 @@ fn internal(what: &str) -> WorldError {
 }
 
 impl Plan {
-    /// Returns pid1's operations, given the mounter's report: which staged binds are directories,
-    /// and the device number of the stage.
+    /// Returns pid1's operations. The mounter has reported which staged binds are directories, and
+    /// the device number of the stage.
     pub fn run_mounts(self, staged_directories: &[bool], stage: u64) -> Vec<(u32, RunMount)> {
         let mut all = Vec::new();
         for (index, (number, mut mount)) in self.run.into_iter().enumerate() {
@@ -286,8 +286,8 @@ impl Plan {
     }
 }
 
-/// Adds operations that create the directories between a run's own tmpfs and `path`, except for
-/// those on file systems of the host.
+/// Adds operations that create the directories between a run's own tmpfs and `path`, except those
+/// on file systems of the host.
 fn make_parents(
     plan: &mut Plan,
     number: usize,

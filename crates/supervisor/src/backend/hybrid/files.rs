@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Files {
     /// Files that place and limit the runner and its runs.
     pub limits: Limits,
-    /// Files with their figures.
+    /// Files with the figures of the runs.
     pub figures: Figures,
     /// An eventfd that counts out-of-memory events of the memory cgroup. The supervisor reads it.
     pub oom_event: i32,
@@ -99,7 +99,7 @@ impl Figures {
 }
 
 impl Files {
-    /// The descriptors that runners use: all except for the supervisor's.
+    /// The descriptors that runners use: all except the supervisor's.
     pub(super) fn of_runners(&mut self) -> impl Iterator<Item = &mut i32> {
         self.limits.each().chain(self.figures.each())
     }

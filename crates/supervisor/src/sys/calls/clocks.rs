@@ -7,7 +7,7 @@ pub fn monotonic_raw_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
-/// The CPU time of the calling thread. It measures a piece of work without the time that other
+/// The CPU time of the calling thread. Unlike elapsed time, it excludes the time in which other
 /// threads had the CPU.
 pub fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)

@@ -26,7 +26,7 @@ pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
 /// Moves a descriptor to the lowest free number above the standard descriptors, if that is lower
 /// (fcntl(2), `F_DUPFD_CLOEXEC`). Returns its number.
 pub fn move_down(fd: i32) -> Result<i32> {
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are numbers.
     let lowest = unsafe {
         syscall(
             libc::SYS_fcntl,
@@ -162,7 +162,7 @@ pub fn chdir(path: &CStr) -> Result<()> {
     unsafe { syscall(libc::SYS_chdir, [path.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
 }
 
-/// Whether a path exists, seen from the working directory (faccessat(2), `F_OK`).
+/// Whether a path exists, relative to the working directory (faccessat(2), `F_OK`).
 pub fn exists(path: *const u8) -> bool {
     // SAFETY: the kernel returns EFAULT for an address that cannot be read.
     unsafe {
@@ -215,8 +215,8 @@ pub fn is_readable(fd: i32) -> bool {
     !matches!(ready, Ok(0))
 }
 
-/// Waits until one of two descriptors is readable or has hung up, at most for this time (poll(2)).
-/// A signal ends the wait early. Returns which ones are.
+/// Waits until one of two descriptors is readable or has hung up, but not longer than this time
+/// (poll(2)). A signal ends the wait early. Returns the state of each descriptor.
 pub fn wait_readable(fds: [i32; 2], timeout_ns: Option<u64>) -> [bool; 2] {
     let mut polls = fds.map(|fd| libc::pollfd {
         fd,

@@ -1,7 +1,8 @@
 //! The system calls that pid1 and target make: one safe function for each.
 //!
 //! Descriptors are plain numbers here. pid1 and target have descriptor tables of their own, which
-//! the kernel discards when the process ends, so they close no descriptor that another owns.
+//! the kernel discards when the process ends, so they close no descriptor that another process
+//! owns.
 
 mod clocks;
 mod files;
@@ -31,7 +32,8 @@ macro_rules! numeric {
             let mut args = [0usize; 5];
             let mut _next = args.iter_mut();
             $(if let Some(place) = _next.next() { *place = $arg as usize; })*
-            // SAFETY: numbers only; the kernel accesses no memory of the process for this call.
+            // SAFETY: all arguments are numbers; the kernel accesses no memory of the process for
+            // this call.
             unsafe { syscall(libc::$number, args) }
         }
     )*};

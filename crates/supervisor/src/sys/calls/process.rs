@@ -1,4 +1,4 @@
-//! The process itself: its ids, signals, host name, exec and exit.
+//! Calls that affect the process itself: ids, signals, host name, exec and exit.
 
 use crate::sys::ascii::leading_number;
 use crate::sys::raw::{syscall, trap};
@@ -7,7 +7,7 @@ use core::ffi::CStr;
 
 /// getpid(2)
 pub fn getpid() -> i32 {
-    // SAFETY: no arguments.
+    // SAFETY: the call takes no arguments.
     unsafe { syscall(libc::SYS_getpid, [0; 5]) }.unwrap_or(0) as i32
 }
 
@@ -25,15 +25,15 @@ pub fn register_rseq(area: usize, length: u32) -> Result<()> {
 /// exit_group(2)
 pub fn exit(code: i32) -> ! {
     loop {
-        // SAFETY: a number only; the call does not return.
+        // SAFETY: the argument is a number, and the call does not return.
         let _ = unsafe { syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0]) };
-        // A seccomp program may have refused the call.
+        // This is reached if a seccomp program has refused the call.
         trap();
     }
 }
 
-/// The id of this process in the PID namespace of a procfs, which may be an outer one; 0 if the
-/// procfs does not show the process.
+/// The id of this process in the PID namespace of a procfs, which may be an outer namespace; 0 if
+/// the procfs does not show the process.
 pub fn pid_in(procfs: i32) -> i32 {
     let mut target = [0; 16];
     let name = c"self".as_ptr() as usize;
@@ -138,7 +138,7 @@ pub fn clear_host_name() -> Result<()> {
 /// The NUL-terminated string at an address in the strings of a launch.
 pub fn string_at(address: *const u8) -> &'static CStr {
     // SAFETY: callers pass only addresses that `target::Strings` found inside the shared strings,
-    // with a NUL after each. That memory is never unmapped.
+    // with a NUL after each. The memory of the shared strings is never unmapped.
     unsafe { CStr::from_ptr(address.cast()) }
 }
 

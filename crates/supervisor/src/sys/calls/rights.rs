@@ -27,14 +27,15 @@ pub fn set_capabilities(mask: u64) -> Result<()> {
 
 /// Attaches a seccomp program to the calling thread (seccomp(2), `SECCOMP_SET_MODE_FILTER`).
 ///
-/// `SPEC_ALLOW` spares the program the mitigations against speculation. A run is alone in its
-/// process and user namespace, so it holds no secrets of another run.
+/// `SPEC_ALLOW` leaves out the mitigations against speculation, which would slow down the program.
+/// A run has its own processes and user namespace, so its memory contains no secrets of another
+/// run.
 pub fn attach_seccomp(program: &[u8]) -> Result<()> {
     attach_seccomp_with(program, 0)
 }
 
-/// Attaches a seccomp program to all threads of the process (`TSYNC`). If one thread cannot take
-/// it, none does (`TSYNC_ESRCH`, Linux 5.7).
+/// Attaches a seccomp program to all threads of the process (`TSYNC`). If one thread cannot attach
+/// the program, no thread does (`TSYNC_ESRCH`, Linux 5.7).
 pub fn attach_seccomp_to_all(program: &[u8]) -> Result<()> {
     attach_seccomp_with(
         program,

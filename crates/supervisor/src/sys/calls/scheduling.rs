@@ -5,7 +5,7 @@ use crate::sys::raw::syscall;
 
 /// The nice value of this process (getpriority(2); the system call returns 20 - nice).
 pub fn nice() -> i32 {
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are numbers.
     unsafe {
         syscall(
             libc::SYS_getpriority,
@@ -91,8 +91,8 @@ pub fn get_rlimit_of(pid: i32, resource: u32) -> Result<(u64, u64)> {
 /// Requests time slices of `slice_ns` and sets the nice value (sched_setattr(2), `sched_runtime` of
 /// a normal task). A slice of 0 selects the kernel's default.
 ///
-/// The kernel uses the slice since Linux 6.12. With EEVDF a task that requests a shorter slice can
-/// preempt one with a longer slice, so this process runs sooner after a wake-up.
+/// The kernel has used the slice since Linux 6.12. With EEVDF a task that requests a shorter slice
+/// can preempt one with a longer slice, so this process runs sooner after a wake-up.
 pub fn set_slice(nice: i32, slice_ns: u64) -> Result<()> {
     // struct sched_attr in its first version: size, policy, flags, nice, priority, runtime,
     // deadline, period.

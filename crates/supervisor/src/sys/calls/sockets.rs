@@ -9,9 +9,9 @@ pub const MAX_RECEIVED: usize = 10;
 
 /// A received message.
 pub struct Received {
-    /// The number of its bytes; 0 if the other side has closed the socket.
+    /// The length of the message in bytes; 0 if the other side has closed the socket.
     pub length: usize,
-    /// Its descriptors, with `O_CLOEXEC`; -1 in unused places.
+    /// The attached descriptors, with `O_CLOEXEC`; -1 in unused places.
     pub descriptors: [i32; MAX_RECEIVED],
 }
 
@@ -108,7 +108,7 @@ pub fn send(socket: i32, bytes: &[u8]) -> Result<()> {
 }
 
 /// sendmsg(2) of one message with up to [`MAX_RECEIVED`] descriptors (unix(7), `SCM_RIGHTS`).
-/// Raises no `SIGPIPE` and does not wait: a full buffer is EAGAIN.
+/// Raises no `SIGPIPE` and does not wait. If the buffer is full, the error is EAGAIN.
 pub fn send_descriptors(socket: i32, bytes: &[u8], descriptors: &[i32]) -> Result<()> {
     send_parts(socket, [bytes], descriptors)
 }
@@ -204,8 +204,8 @@ pub fn socket_pair() -> Result<[i32; 2]> {
 }
 
 /// recvmsg(2) of one message, with the process id of its sender as this process sees it (unix(7),
-/// `SCM_CREDENTIALS`). The kernel fills it in. There is no room for descriptors, so the kernel
-/// drops them.
+/// `SCM_CREDENTIALS`). The kernel fills in the process id. There is no room for descriptors, so the
+/// kernel drops them.
 pub fn receive_from(socket: i32, buffer: &mut [u8], flags: i32) -> Result<(usize, i32)> {
     const LENGTH: usize = size_of::<libc::cmsghdr>() + size_of::<libc::ucred>();
     #[repr(C, align(8))]
@@ -250,7 +250,7 @@ pub fn receive_from(socket: i32, buffer: &mut [u8], flags: i32) -> Result<(usize
 
 /// Opens a socket that is closed by an exec (socket(2), `SOCK_CLOEXEC`).
 pub fn socket(family: i32, kind: i32) -> Result<i32> {
-    // SAFETY: numbers only.
+    // SAFETY: all arguments are numbers.
     unsafe {
         syscall(
             libc::SYS_socket,
@@ -269,7 +269,7 @@ pub fn socket(family: i32, kind: i32) -> Result<i32> {
 /// Brings up the loopback interface of this network namespace (netdevice(7), `SIOCSIFFLAGS`).
 pub fn loopback_up() -> Result<()> {
     let socket = socket(libc::AF_INET, libc::SOCK_DGRAM)? as usize;
-    // SAFETY: numbers, and an ifreq that is initialised and lives during the call.
+    // SAFETY: the arguments are numbers and an ifreq that is initialised and lives during the call.
     unsafe {
         let mut request: libc::ifreq = core::mem::zeroed();
         for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
