@@ -1,5 +1,6 @@
-//! The pieces of a run inside one process: encoding and decoding of requests, and the work for each
-//! new world (compiling a policy, checking a program and adding the sandbox's own pass to it).
+//! Measures the parts of a run inside one process. These are encoding and decoding requests, and
+//! the work for each new world (compiling a policy, checking a program and adding the sandbox's own
+//! pass to it).
 //!
 //! Run `cargo bench -p millibox-lab --bench pieces`; criterion compares with the previous run.
 //! `make bench` includes a short run.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Runs a program without arguments or environment with posix_spawn(3), and waits for it.
 ///
 /// # Errors
-/// The program cannot be run, or fails.
+/// The program cannot be run, or it fails.
 pub fn spawn(program: &str) -> Result<(), Error> {
     // std uses posix_spawn(3) unless other attributes are set.
     success(Command::new(program).env_clear().stdin(Stdio::inherit()))
@@ -19,7 +19,7 @@ pub fn spawn(program: &str) -> Result<(), Error> {
 /// Runs a command and waits for it.
 ///
 /// # Errors
-/// The command cannot be run, or fails.
+/// The command cannot be run, or it fails.
 pub fn success(command: &mut Command) -> Result<(), Error> {
     interrupt::check()?;
     let name = command.get_program().to_string_lossy().into_owned();
@@ -36,10 +36,11 @@ pub fn success(command: &mut Command) -> Result<(), Error> {
 /// The time that another sandbox's command may take. The slowest sandbox takes 40 ms.
 const PEER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Like [`success`], for another sandbox's command, which may hang: it is killed after ten seconds.
+/// Like [`success`], but for another sandbox's command, which may hang and is killed after ten
+/// seconds.
 ///
 /// # Errors
-/// Those of [`success`], and [`Error::Timeout`].
+/// The errors of [`success`], and [`Error::Timeout`].
 pub fn success_with_timeout(command: &mut Command) -> Result<(), Error> {
     interrupt::check()?;
     let name = command.get_program().to_string_lossy().into_owned();
@@ -97,7 +98,7 @@ pub fn sandboxed(
     }
 }
 
-/// User and system CPU time of all waited-for children, in nanoseconds (getrusage(2)).
+/// The user and system CPU time of all reaped children, in nanoseconds (getrusage(2)).
 pub fn children_cpu_ns() -> u64 {
     crate::sys::children_cpu_ns()
 }

@@ -1,6 +1,6 @@
 //! Errors of the lab.
 
-/// Why an experiment failed.
+/// The reason why an experiment failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,19 +20,19 @@ pub enum Error {
     Timeout {
         /// The command.
         name: String,
-        /// The time that it had.
+        /// The time limit of the command.
         seconds: u64,
     },
     /// [`interrupt`](crate::interrupt()) was called.
     #[error("interrupted")]
     Interrupted,
-    /// Any other failure, as a sentence.
+    /// Any other failure, described by a sentence.
     #[error("{0}")]
     Other(String),
 }
 
 impl Error {
-    /// For `map_err`: a step of the lab failed.
+    /// Returns a function for `map_err` that reports a failed step of the lab.
     pub fn system<E: Into<std::io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
         let what = what.into();
         move |error| Error::System {
@@ -41,7 +41,7 @@ impl Error {
         }
     }
 
-    /// Any other failure, as a sentence.
+    /// Any other failure, described by a sentence.
     pub fn other(why: impl Into<String>) -> Error {
         Error::Other(why.into())
     }

@@ -9,11 +9,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How much is measured.
+/// The amount of measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// A short test that everything works. The figures mean nothing.
+    /// A short test that everything works. The figures are meaningless.
     Smoke,
     /// All experiments together take less than ten minutes.
     #[default]
@@ -42,15 +42,15 @@ impl std::fmt::Display for Scale {
 /// Options of a lab.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How supervisors are started.
+    /// The options with which supervisors are started.
     pub builder: Builder,
-    /// How much is measured.
+    /// The amount of measurement.
     pub scale: Scale,
     /// The time for each table of alternating variants; `None` means the scale's time.
     pub budget: Option<Duration>,
-    /// Seed of the order of variants and of bootstraps.
+    /// The seed for the order of variants and for bootstraps.
     pub seed: u64,
-    /// Executables of other sandboxes by name, instead of those on PATH.
+    /// The executables of other sandboxes by name, used instead of those on PATH.
     pub peers: BTreeMap<String, PathBuf>,
     /// The executable of the command `millibox`, which `peers` measures in addition to the library.
     pub millibox: Option<PathBuf>,
@@ -76,7 +76,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Options for tests: the smallest scale, without progress.
+    /// Options for tests, with the smallest scale and without progress.
     pub fn quiet() -> Options {
         Options {
             scale: Scale::Smoke,
@@ -97,11 +97,11 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Creates a lab with a directory that is removed on drop, and inspects the machine. This
-    /// starts and ends a supervisor.
+    /// Creates a lab with a directory that is removed on drop, and inspects the machine. To do so,
+    /// it starts and ends a supervisor.
     ///
     /// # Errors
-    /// No supervisor can be started, or no directory created.
+    /// No supervisor can be started, or no directory can be created.
     pub fn new(options: Options) -> Result<Lab, Error> {
         let directory = tempfile::Builder::new()
             .prefix("millibox-lab.")
@@ -124,12 +124,12 @@ impl Lab {
         })
     }
 
-    /// How much is measured.
+    /// The amount of measurement.
     pub fn scale(&self) -> Scale {
         self.options.scale
     }
 
-    /// The seed of the order of variants and of bootstraps.
+    /// The seed for the order of variants and for bootstraps.
     pub fn seed(&self) -> u64 {
         self.options.seed
     }
@@ -139,7 +139,7 @@ impl Lab {
         &self.options
     }
 
-    /// The machine that the lab runs on.
+    /// The machine on which the lab runs.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -167,7 +167,8 @@ impl Lab {
         self.machine.cpus
     }
 
-    /// The lab's directory, readable (not writable) by the sandbox's user and removed with the lab.
+    /// The lab's directory. The sandbox's user can read but not write it, and it is removed with
+    /// the lab.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -183,7 +184,7 @@ impl Lab {
         self.limit_to(request, 256 << 20, 16, Duration::from_secs(10))
     }
 
-    /// Like [`Lab::limit`], with these limits.
+    /// Like [`Lab::limit`], but with these limits.
     pub fn limit_to(
         &self,
         request: Request,
@@ -214,7 +215,7 @@ impl Lab {
     /// of the executable.
     ///
     /// # Errors
-    /// There is no compiler, or the compilation fails.
+    /// No compiler exists, or the compilation fails.
     pub fn compile(&self, name: &str, source: &str, options: &[&str]) -> Result<PathBuf, Error> {
         let path = self.directory().join(format!("{name}.cpp"));
         std::fs::write(&path, source)
@@ -257,7 +258,7 @@ pub fn find_executable(executable: &str) -> Option<PathBuf> {
         .find(is_executable)
 }
 
-/// A progress bar on a terminal, otherwise a line at the start and at the end, or nothing.
+/// Shows a progress bar on a terminal, otherwise a line at the start and at the end, or nothing.
 #[derive(Debug)]
 pub struct Progress {
     what: String,
@@ -269,7 +270,7 @@ impl Progress {
     fn new(what: &str, shown: bool) -> Progress {
         let on_terminal = shown && std::io::stderr().is_terminal();
         let bar = on_terminal.then(|| {
-            // Drawn rarely, as drawing slows the variants down.
+            // Draw the bar rarely, because drawing slows down the variants.
             let bar =
                 ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(4));
             let style =
@@ -309,7 +310,8 @@ impl Progress {
     }
 }
 
-/// Prints a line on standard error, or nothing if that is closed. (`eprintln!` panics then.)
+/// Prints a line on standard error, or nothing if standard error is closed. (`eprintln!` would
+/// panic in that case.)
 fn complain(line: std::fmt::Arguments<'_>) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");

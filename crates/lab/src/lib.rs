@@ -1,14 +1,15 @@
-//! The lab measures the cost of the sandbox side by side with the bare program and with
+//! The lab measures the cost of the sandbox, side by side with the bare program and with
 //! alternatives to millibox.
 //!
-//! Theory of operation:
+//! The lab works as follows:
 //!
-//! * An **experiment** ([`Experiment`]) repeats one question of a paper; [`experiments::ALL`] lists
-//!   them.
-//! * It makes one or more **comparisons** ([`Comparison`]) of **variants** ([`Variant`]): several
-//!   ways to do the same work. Variants alternate, so that all of them see the same machine at the
-//!   same time.
-//! * Each turn of a variant gives a **sample**: one number for each **metric** ([`Metric`]).
+//! * An **experiment** ([`Experiment`]) asks one question, in most cases that of a paper;
+//!   [`experiments::ALL`] lists them.
+//! * It makes one or more **comparisons** ([`Comparison`]) of **variants** ([`Variant`]), which are
+//!   several ways to do the same work. Variants alternate, so that all of them see the same machine
+//!   at the same time.
+//! * Each turn of a variant yields a **sample**, which is one number for each **metric**
+//!   ([`Metric`]).
 //! * The samples of a comparison become a **table** ([`Table`]): median, mean, deviation,
 //!   percentiles, and the ratio to the first variant with a bootstrap confidence interval
 //!   ([`statistics`]).
@@ -51,7 +52,7 @@
 //! | `interrupt` | an orderly end after a signal |
 //! | `experiments` | one file for each experiment |
 //! | `programs` | the programs that experiments run, hidden in the command |
-//! | `sys` | system calls that no safe crate here has |
+//! | `sys` | system calls that the safe crates used here do not provide |
 
 #![deny(unsafe_code)]
 

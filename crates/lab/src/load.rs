@@ -1,7 +1,8 @@
 //! A load generator: sends one HTTP request again and again over a number of connections.
 //!
-//! It shares the CPUs with the server that it measures, so it is one thread that waits with poll(2)
-//! for all connections, keeps them open and reads no more of an answer than it must.
+//! The load generator shares the CPUs with the server that it measures, so it must use little CPU
+//! time. A single thread waits with poll(2) for all connections, keeps them open and reads no more
+//! of an answer than necessary.
 
 use crate::{Error, interrupt};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,9 +12,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How long a server may take for an answer.
+/// The time that a server may take to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes that are read at one time.
+/// The number of bytes to read at a time.
 const CHUNK_BYTES: usize = 4096;
 
 /// A request that is sent again and again.
@@ -24,20 +25,19 @@ pub struct Load {
     success: &'static str,
 }
 
-/// What a server did for a load.
+/// The results of a load.
 #[derive(Debug, Clone)]
 pub struct Turn {
     /// The measured time.
     pub duration: Duration,
-    /// The time that each answer took, of the answers that arrived within `duration`.
+    /// The time that each answer took, for the answers that arrived within `duration`.
     pub answers: Vec<Duration>,
-    /// CPU time that the load generator used for each answer, in nanoseconds.
+    /// The CPU time that the load generator used for each answer, in nanoseconds.
     pub cpu_ns: f64,
 }
 
 impl Load {
-    /// A request with the method POST and a body in JSON. The body of a successful answer contains
-    /// `success`.
+    /// Creates a POST request with a JSON body. The body of a successful answer contains `success`.
     pub fn new(address: SocketAddr, path: &str, body: &str, success: &'static str) -> Load {
         let length = body.len();
         let request = format!(
@@ -51,8 +51,8 @@ impl Load {
         }
     }
 
-    /// Keeps a request in flight on each connection. A warm-up of a fifth of the time comes first
-    /// and is not counted.
+    /// Keeps a request in flight on each connection. A warm-up that lasts a fifth of the time comes
+    /// first and is not counted.
     ///
     /// # Errors
     /// The server cannot be reached, or an answer is not a success.
@@ -104,7 +104,7 @@ impl Turn {
     }
 }
 
-/// CPU time of this thread.
+/// The CPU time of this thread.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(
@@ -113,7 +113,7 @@ fn cpu_time() -> Duration {
     )
 }
 
-/// Which clients have something to read; at least one.
+/// Waits until at least one client has data to read. Returns for each client whether it has.
 fn wait(clients: &[Client]) -> Result<Vec<bool>, Error> {
     let mut polled: Vec<PollFd<'_>> = clients
         .iter()
@@ -128,7 +128,7 @@ fn wait(clients: &[Client]) -> Result<Vec<bool>, Error> {
             "no answer within {} s",
             ANSWER_TIMEOUT.as_secs()
         ))),
-        // A signal, which the caller checks.
+        // A signal arrived; the caller checks for it.
         Err(Errno::INTR) => Ok(vec![false; clients.len()]),
         Ok(_) => Ok(polled.iter().map(|one| !one.revents().is_empty()).collect()),
         Err(errno) => Err(Error::system("wait for answers")(errno)),
@@ -161,7 +161,7 @@ impl Client {
             .map_err(Error::system("send a request"))
     }
 
-    /// Reads what has arrived. Returns whether the answer is complete.
+    /// Reads the available data. Returns whether the answer is complete.
     fn receive(&mut self, success: &str) -> Result<bool, Error> {
         let mut chunk = [0; CHUNK_BYTES];
         let read = self

@@ -1,4 +1,4 @@
-//! The description of the machine that an experiment ran on.
+//! The description of the machine on which an experiment ran.
 
 use serde::Serialize;
 
@@ -13,13 +13,13 @@ pub struct Machine {
     pub cpu_model: Option<String>,
     /// The number of CPUs that the process may use.
     pub cpus: usize,
-    /// Memory in bytes.
+    /// The memory in bytes.
     pub memory_bytes: u64,
     /// Whether this is a virtual machine, where forks, page faults and wake-ups cost more.
     pub virtual_machine: bool,
-    /// Load average of the minute before the measurement; about 0 on a quiet machine.
+    /// The load average of the minute before the measurement; about 0 on an idle machine.
     pub load_before: Option<f64>,
-    /// Whether the process is root's.
+    /// Whether the process runs as root.
     pub root: bool,
 }
 
@@ -97,7 +97,7 @@ fn distribution(os_release: &str) -> Option<String> {
     Some(name.trim_matches('"').to_owned())
 }
 
-/// MemTotal of /proc/meminfo, which is in KiB.
+/// The value of MemTotal in /proc/meminfo, converted from KiB to bytes.
 fn memory(meminfo: &str) -> u64 {
     let total = meminfo
         .lines()

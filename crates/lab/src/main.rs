@@ -1,7 +1,7 @@
 //! The command `millibox-lab`: runs experiments and writes their results.
 //!
-//! The library of the same name has the experiments. This file parses the command line, catches
-//! signals and prints.
+//! The library of the same name contains the experiments. This file parses the command line,
+//! catches signals and prints.
 #![forbid(unsafe_code)]
 #![deny(
     clippy::print_stdout,
@@ -25,7 +25,8 @@ use std::time::Duration;
 /// The name that begins every message on standard error.
 const PROGRAM: &str = "millibox-lab";
 
-/// The longest measurement that `--seconds` accepts: a day, far less than a clock can hold.
+/// The longest measurement that `--seconds` accepts. It is a day, which is far less than the range
+/// of a clock.
 const MAX_MEASUREMENT_SECONDS: f64 = 86400.0;
 
 /// Measures the sandbox on this machine, side by side with the bare program and with other
@@ -197,7 +198,7 @@ fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     let signals = Signals::catch(PROGRAM)?;
     signals.end_with(|| {
-        // The current run may take seconds; a second signal does not wait for it.
+        // The current run may take seconds. A second signal does not wait for it.
         if millibox_lab::interrupt() {
             std::process::exit(130);
         }
@@ -230,7 +231,7 @@ fn list() -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the experiments in a lab, which is removed with all its content when this returns.
+/// Runs the experiments in a lab, which is removed with all its content when this function returns.
 fn measure(args: &Args, chosen: &[&Experiment], only_true: bool) -> Result<ExitCode, Failure> {
     let lab = Lab::new(Options {
         builder: args.machine.builder(),
@@ -252,7 +253,8 @@ fn measure(args: &Args, chosen: &[&Experiment], only_true: bool) -> Result<ExitC
         let (report, done) = experiment.report(&lab);
         say(output::markdown(std::slice::from_ref(&report)))?;
         reports.push(report);
-        // Written after each experiment, so that an interrupt of the next one loses nothing.
+        // Write the results after each experiment, so that they are not lost if the next experiment
+        // is interrupted.
         write(args, &reports)?;
         if matches!(done, Err(millibox_lab::Error::Interrupted)) {
             break;
@@ -275,7 +277,7 @@ fn measure(args: &Args, chosen: &[&Experiment], only_true: bool) -> Result<ExitC
     )))
 }
 
-/// Runs the experiment `true` alone: it takes a few seconds and has figures for scripts.
+/// Runs only the experiment `true`, which takes a few seconds and has figures for scripts.
 fn measure_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
     if !lab.limits_process_trees() {
         complain(format_args!(
@@ -313,7 +315,7 @@ fn write(args: &Args, reports: &[Report]) -> Result<(), Failure> {
     }
 }
 
-/// The command `millibox`: beside this executable, otherwise on PATH.
+/// Finds the command `millibox` beside this executable, or otherwise on PATH.
 fn millibox() -> Option<PathBuf> {
     let beside = std::env::current_exe()
         .ok()

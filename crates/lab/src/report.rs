@@ -13,16 +13,17 @@ pub enum ClaimStatus {
     Yes,
     /// The whole interval is above the bound.
     No,
-    /// The bound lies within the interval; more runs, or a quieter machine, could decide.
+    /// The bound lies within the interval. More runs or a quieter machine could give a clear
+    /// result.
     Unclear,
 }
 
-/// A target, and whether it holds.
+/// A target and its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Claim {
-    /// Its name, for example "compilation in the sandbox, real time".
+    /// The name of the target, for example "compilation in the sandbox, real time".
     pub what: String,
-    /// The bound of the ratio.
+    /// The upper bound of the ratio.
     pub at_most: f64,
     /// The measured ratio.
     pub found: Interval,
@@ -33,7 +34,7 @@ pub struct Claim {
 /// A t-test of the difference of two variants.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WelchTest {
-    /// The table's id.
+    /// The id of the table.
     pub table: String,
     /// The metric.
     pub metric: String,
@@ -43,22 +44,22 @@ pub struct WelchTest {
     pub welch: Welch,
 }
 
-/// The result of an experiment, with machine, time and options.
+/// The result of an experiment, with the machine, the time and the options.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// The experiment's name on the command line.
     pub experiment: String,
-    /// The title, for readers.
+    /// The title for readers.
     pub title: String,
-    /// What the experiment does and which paper it repeats.
+    /// A description of what the experiment does and which paper it repeats.
     pub about: String,
     /// The tables.
     pub tables: Vec<Table>,
     /// The targets.
     pub claims: Vec<Claim>,
-    /// T-tests of differences of variants.
+    /// T-tests of differences between variants.
     pub tests: Vec<WelchTest>,
-    /// Versions of the measured programs, by name.
+    /// The versions of the measured programs, by name.
     pub versions: Vec<(String, String)>,
     /// Remarks that a reader needs.
     pub notes: Vec<String>,
@@ -70,18 +71,18 @@ pub struct Report {
     pub millibox: String,
     /// The command line.
     pub command: String,
-    /// How much was measured.
+    /// The amount of measurement.
     pub scale: Scale,
-    /// Seed of the order of variants and of bootstraps.
+    /// The seed for the order of variants and for bootstraps.
     pub seed: u64,
-    /// The start, in RFC 3339.
+    /// The start time in the format of RFC 3339.
     pub started: String,
     /// The duration in seconds.
     pub seconds: f64,
 }
 
 impl Report {
-    /// An empty report, which the experiment fills.
+    /// Creates an empty report, which the experiment fills.
     pub fn new(experiment: &Experiment, lab: &Lab) -> Report {
         let mut report = Report {
             experiment: experiment.name.to_owned(),
@@ -119,8 +120,8 @@ impl Report {
         self.notes.push(note.into());
     }
 
-    /// Claims that the ratio of a variant to the first one is at most `at_most`. Does nothing if
-    /// the variant is missing.
+    /// Claims that the ratio of a variant to the first variant is at most `at_most`. Does nothing
+    /// if the variant is missing.
     pub fn add_claim(
         &mut self,
         what: impl Into<String>,
@@ -134,7 +135,7 @@ impl Report {
         }
     }
 
-    /// Like [`Report::add_claim`], for a ratio that is not in a table.
+    /// Like [`Report::add_claim`], but for a ratio that is not in a table.
     pub fn add_ratio_claim(&mut self, what: impl Into<String>, found: Interval, at_most: f64) {
         let holds = match () {
             () if found.high <= at_most => ClaimStatus::Yes,
@@ -149,10 +150,10 @@ impl Report {
         });
     }
 
-    /// Adds Welch's t-test of two variants in one metric, if both were measured.
+    /// Adds Welch's t-test of two variants for one metric, if both were measured.
     ///
     /// # Errors
-    /// The table keeps no samples, or too few for a test.
+    /// The table contains no samples, or too few for a test.
     pub fn add_test(
         &mut self,
         table: &Table,
@@ -178,7 +179,7 @@ impl Report {
         Ok(())
     }
 
-    /// The finished report, with its duration.
+    /// Finishes the report by adding its duration.
     pub(crate) fn finish(mut self, took: Duration) -> Report {
         self.seconds = took.as_secs_f64();
         self

@@ -1,19 +1,19 @@
-//! Measurement of alternating variants.
+//! Measures alternating variants.
 
 use crate::table::{Metric, MissingVariant, PlotKind, Samples, Table};
 use crate::{Error, Lab, interrupt};
 use std::time::{Duration, Instant};
 
-/// How much is measured, and in which pieces.
+/// The amount of measurement and its division into rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
-    /// Number of rounds. Each has one block of each variant, in an order drawn anew for each round.
+    /// The number of rounds. Each round has one block of each variant, in a new random order.
     pub rounds: usize,
-    /// Samples in one block.
+    /// The number of samples in one block.
     pub block: usize,
-    /// Uncounted runs before each block, which the previous variant still affects.
+    /// The number of uncounted runs before each block, which the previous variant still affects.
     pub settle_runs: usize,
-    /// Runs of each variant before the first round.
+    /// The number of runs of each variant before the first round.
     pub warm_up_runs: usize,
     /// The time after which no new round begins.
     pub budget: Duration,
@@ -48,7 +48,8 @@ pub struct Variant<'a> {
 }
 
 impl<'a> Variant<'a> {
-    /// `run` does the work once and returns one number for each metric, in their order.
+    /// Creates a variant. `run` does the work once and returns one number for each metric, in the
+    /// order of the metrics.
     pub fn new(
         name: impl Into<String>,
         run: impl FnMut() -> Result<Vec<f64>, Error> + 'a,
@@ -64,7 +65,7 @@ impl<'a> Variant<'a> {
         }
     }
 
-    /// A variant whose only metric is the real time of `run`, in nanoseconds.
+    /// Creates a variant whose only metric is the real time of `run`, in nanoseconds.
     pub fn timed(
         name: impl Into<String>,
         mut run: impl FnMut() -> Result<(), Error> + 'a,
@@ -83,14 +84,14 @@ impl<'a> Variant<'a> {
         self
     }
 
-    /// The variant's point in a plot of lines.
+    /// Sets the variant's point in a line plot.
     #[must_use]
     pub fn at(mut self, series: impl Into<String>, x: f64) -> Variant<'a> {
         (self.series, self.x) = (Some(series.into()), Some(x));
         self
     }
 
-    /// Compares with the variant of this name instead of the first one.
+    /// Compares with the variant of this name instead of the first variant.
     #[must_use]
     pub fn against(mut self, name: impl Into<String>) -> Variant<'a> {
         self.against = Some(name.into());
@@ -105,7 +106,7 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// Variants that are measured alternately and compared with the first one.
+/// Variants that are measured alternately and compared with the first variant.
 pub struct Comparison<'a> {
     id: String,
     title: String,
@@ -117,7 +118,8 @@ pub struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// `id` is for file names: lower case, digits and dashes, unique in the experiment.
+    /// Creates a comparison. `id` appears in file names, so it consists of lower-case letters,
+    /// digits and dashes and is unique within the experiment.
     pub fn new(id: impl Into<String>, title: impl Into<String>) -> Comparison<'a> {
         Comparison {
             id: id.into(),
@@ -168,7 +170,7 @@ impl<'a> Comparison<'a> {
         self
     }
 
-    /// Measures, and makes a table of the samples.
+    /// Measures and makes a table of the samples.
     ///
     /// # Errors
     /// A variant that is not [optional](Variant::optional) failed, or no variant is left.
@@ -186,11 +188,11 @@ impl<'a> Comparison<'a> {
         Ok(table)
     }
 
-    /// Measures, and returns the samples for a [`Table`], optionally with samples of other
-    /// comparisons.
+    /// Measures and returns the samples, from which a [`Table`] can be made, together with samples
+    /// of other comparisons if desired.
     ///
     /// # Errors
-    /// As for [`Comparison::measure`].
+    /// The errors of [`Comparison::measure`].
     pub fn samples(mut self, lab: &Lab) -> Result<(Vec<Samples>, Vec<MissingVariant>), Error> {
         let plan = match lab.options().budget {
             Some(budget) => Plan {
@@ -276,7 +278,7 @@ impl<'a> Comparison<'a> {
         Ok((samples, missing))
     }
 
-    /// Runs a variant once. Returns `None` if it fails now or failed before.
+    /// Runs a variant once. Returns `None` if it fails or has failed before.
     fn run(&mut self, at: usize, failed: &mut Option<String>) -> Result<Option<Vec<f64>>, Error> {
         if failed.is_some() {
             return Ok(None);

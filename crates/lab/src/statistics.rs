@@ -2,20 +2,20 @@
 //!
 //! The samples of a comparison come in *rounds*: in each round every variant has a few runs. Runs
 //! of one round are close in time, so a drift of the machine's speed affects them alike. A
-//! bootstrap of single runs would ignore that: its intervals would be too narrow, and it would not
-//! benefit from variants that were measured side by side. So the bootstrap draws whole rounds, with
-//! the runs of all variants.
+//! bootstrap of single runs would ignore this. Its intervals would be too narrow, and it would not
+//! benefit from the fact that variants were measured side by side. So the bootstrap draws whole
+//! rounds, with the runs of all variants.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Number of resamples of a bootstrap.
+/// The number of resamples in a bootstrap.
 const BOOTSTRAP_DRAWS: usize = 1000;
 
-/// The central value of samples.
+/// The kind of central value of samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Centre {
-    /// The median, which a few outliers do not move.
+    /// The median, which a few outliers do not change.
     #[default]
     Median,
     /// The arithmetic mean.
@@ -47,7 +47,7 @@ pub fn mean(samples: &[f64]) -> f64 {
     samples.iter().sum::<f64>() / samples.len() as f64
 }
 
-/// The standard deviation of a sample (n - 1); 0 for fewer than two.
+/// The standard deviation of a sample (n - 1); 0 for fewer than two values.
 pub fn deviation(samples: &[f64]) -> f64 {
     if samples.len() < 2 {
         0.0
@@ -66,7 +66,7 @@ fn variance(samples: &[f64]) -> f64 {
 }
 
 /// The quantile `part` (0 to 1) of samples in ascending order, interpolated between the two nearest
-/// ones (type 7 of R), or NaN without samples.
+/// samples (type 7 in R), or NaN without samples.
 pub fn quantile(sorted: &[f64], part: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return f64::NAN;
@@ -82,15 +82,15 @@ pub fn quantile(sorted: &[f64], part: f64) -> f64 {
 pub struct Interval {
     /// The measured value.
     pub value: f64,
-    /// Lower bound.
+    /// The lower bound.
     pub low: f64,
-    /// Upper bound.
+    /// The upper bound.
     pub high: f64,
 }
 
 impl std::fmt::Display for Interval {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The interval's width decides how many decimal places make sense.
+        // The interval's width determines how many decimal places make sense.
         let width = self.high - self.low;
         let places = if width < 0.002 {
             4
@@ -110,9 +110,10 @@ impl std::fmt::Display for Interval {
 /// The ratio of the centre of `samples` to that of `base`, with its 95 % percentile bootstrap
 /// interval.
 ///
-/// Both are in order of time, `block` runs for each round; the last round may be shorter. If both
-/// have the same number of rounds, the same rounds are drawn from both, otherwise each separately.
-/// Returns `None` if either has no samples, or if the base's centre is 0.
+/// Both are in chronological order, with `block` runs for each round; the last round may be
+/// shorter. If both have the same number of rounds, the same rounds are drawn from both. Otherwise
+/// rounds are drawn separately. Returns `None` if either has no samples, or if the base's centre is
+/// 0.
 pub fn ratio(
     samples: &[f64],
     base: &[f64],
@@ -166,11 +167,11 @@ fn round_of(all: &[f64], block: usize, round: usize) -> &[f64] {
 /// Welch's t-test of the equality of two means; the variances may differ.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Welch {
-    /// The statistic; negative if the first group's mean is the smaller.
+    /// The statistic, which is negative if the first group's mean is the smaller one.
     pub t: f64,
-    /// Degrees of freedom (Welch-Satterthwaite).
+    /// The degrees of freedom (Welch-Satterthwaite).
     pub degrees: f64,
-    /// The two-sided probability of such a |t| if the means are equal.
+    /// The two-sided probability of a |t| at least this large if the means are equal.
     pub p: f64,
     /// The first group's mean minus the second's, with its 95 % confidence interval.
     pub difference: Interval,
@@ -297,8 +298,8 @@ mod tests {
 
     #[test]
     fn bootstrap_interval_covers_the_true_ratio() {
-        // Samples from known distributions, 50 times: about 95 % of the intervals contain the true
-        // ratio. The seeds are fixed, so the result is deterministic.
+        // Draw samples from known distributions 50 times. About 95 % of the intervals must contain
+        // the true ratio. The seeds are fixed, so the result is deterministic.
         let mut covered = 0;
         for seed in 0..50 {
             let mut random = fastrand::Rng::with_seed(seed);
@@ -329,7 +330,7 @@ mod tests {
         let of = |seed| ratio(&samples, &base, 5, Centre::Mean, seed);
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
-        // Different sizes: rounds are drawn separately.
+        // If the sizes differ, rounds are drawn separately.
         assert!(ratio(&samples[..30], &base, 5, Centre::Median, 1).is_some());
         assert!(ratio(&samples, &[], 5, Centre::Median, 1).is_none());
         assert!(ratio(&samples, &[0.0], 5, Centre::Median, 1).is_none());
@@ -337,7 +338,7 @@ mod tests {
 
     #[test]
     fn bootstrap_of_drifting_rounds_stays_narrow() {
-        // The machine slows down by half and recovers, again and again; the ratio is always 1.1.
+        // The machine repeatedly slows down by half and recovers. The ratio is always 1.1.
         let base: Vec<f64> = (0..40)
             .map(|round| 100.0 * (1.0 + f64::from(round % 8) / 16.0))
             .collect();

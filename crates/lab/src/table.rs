@@ -22,16 +22,16 @@ pub enum Unit {
 /// A quantity that each run of a variant measures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Metric {
-    /// Its name, for example "real time".
+    /// The metric's name, for example "real time".
     pub name: String,
-    /// Its unit.
+    /// The metric's unit.
     pub unit: Unit,
     /// The value that ratios compare.
     pub centre: Centre,
 }
 
 impl Metric {
-    /// A metric whose ratios compare medians.
+    /// Creates a metric whose ratios compare medians.
     pub fn new(name: impl Into<String>, unit: Unit) -> Metric {
         Metric {
             name: name.into(),
@@ -40,7 +40,7 @@ impl Metric {
         }
     }
 
-    /// Compares means instead.
+    /// Makes the ratios compare means instead of medians.
     #[must_use]
     pub fn by_mean(mut self) -> Metric {
         self.centre = Centre::Mean;
@@ -52,8 +52,8 @@ impl Metric {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlotKind {
-    /// A box for each variant: quartiles, whiskers to the last sample within 1.5 times the box, and
-    /// the other samples as points.
+    /// A box for each variant, with quartiles, whiskers to the last sample within 1.5 times the
+    /// box, and the other samples as points.
     #[default]
     Boxes,
     /// Medians over [`MeasuredVariant::x`], one line for each [`MeasuredVariant::series`].
@@ -63,8 +63,8 @@ pub enum PlotKind {
         /// Whether the x axis is logarithmic.
         logarithmic: bool,
     },
-    /// A bar for each variant in each metric: ratios to the first variant. For many metrics and few
-    /// variants; the text table then has a row for each metric.
+    /// A bar for each variant and metric, which shows the ratio to the first variant. This suits
+    /// many metrics and few variants. The text table then has a row for each metric.
     Ratios,
     /// No plot.
     None,
@@ -81,9 +81,9 @@ pub struct Samples {
     pub series: Option<String>,
     /// See [`PlotKind::Lines`].
     pub x: Option<f64>,
-    /// The variant to compare with; `None` means the first one.
+    /// The variant to compare with; `None` means the first variant.
     pub against: Option<String>,
-    /// For each metric, all samples in order of time.
+    /// All samples of each metric, in chronological order.
     pub values: Vec<Vec<f64>>,
 }
 
@@ -96,22 +96,22 @@ pub struct MissingVariant {
     pub why: String,
 }
 
-/// The summary of one variant in one metric.
+/// The summary of one variant for one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Number of samples.
+    /// The number of samples.
     pub n: usize,
     /// The median.
     pub median: f64,
     /// The arithmetic mean.
     pub mean: f64,
-    /// Standard deviation (n - 1).
+    /// The standard deviation (n - 1).
     pub deviation: f64,
     /// The minimum.
     pub min: f64,
-    /// First quartile.
+    /// The first quartile.
     pub q1: f64,
-    /// Third quartile.
+    /// The third quartile.
     pub q3: f64,
     /// The 99th percentile.
     pub p99: f64,
@@ -120,13 +120,13 @@ pub struct Summary {
     /// The maximum.
     pub max: f64,
     /// The ratio to the first variant, or to [`MeasuredVariant::against`], with its 95 % bootstrap
-    /// interval. The first variant has none.
+    /// interval. The first variant has no ratio.
     pub ratio: Option<Interval>,
-    /// All samples in order of time, unless there are more than 5000.
+    /// All samples in chronological order; empty if there are more than 5000.
     pub samples: Vec<f64>,
 }
 
-/// Results with more samples leave the samples out.
+/// The maximum number of samples that a result keeps.
 const MAX_KEPT_SAMPLES: usize = 5000;
 
 /// A variant that was measured.
@@ -140,9 +140,9 @@ pub struct MeasuredVariant {
     pub series: Option<String>,
     /// See [`PlotKind::Lines`].
     pub x: Option<f64>,
-    /// The variant to compare with; `None` means the first one.
+    /// The variant to compare with; `None` means the first variant.
     pub against: Option<String>,
-    /// A summary for each metric, in their order.
+    /// A summary for each metric, in the order of the metrics.
     pub figures: Vec<Summary>,
 }
 
@@ -151,7 +151,7 @@ pub struct MeasuredVariant {
 pub struct Table {
     /// The name in file names: lower case, digits and dashes.
     pub id: String,
-    /// The title, for readers.
+    /// The title for readers.
     pub title: String,
     /// The kind of plot.
     pub figure: PlotKind,
@@ -159,7 +159,7 @@ pub struct Table {
     pub metrics: Vec<Metric>,
     /// The number of consecutive samples of one variant in a round.
     pub block: usize,
-    /// The measured variants; the others are compared with the first one.
+    /// The measured variants. The first is the base of comparison for the others.
     pub variants: Vec<MeasuredVariant>,
     /// The variants that were not measured.
     pub missing: Vec<MissingVariant>,
@@ -167,8 +167,8 @@ pub struct Table {
 
 impl Table {
     /// Makes a table of samples, for experiments that do not use a
-    /// [`Comparison`](crate::Comparison). Each round gave `block` samples of each variant. Only the
-    /// bounds of ratios depend on `seed`.
+    /// [`Comparison`](crate::Comparison). Each round yielded `block` samples of each variant. Only
+    /// the bounds of ratios depend on `seed`.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<String>,
@@ -219,7 +219,7 @@ impl Table {
         self
     }
 
-    /// The summary of a variant in a metric.
+    /// The summary of a variant for a metric.
     pub fn figures(&self, variant: &str, metric: &str) -> Option<&Summary> {
         let at = self.metrics.iter().position(|known| known.name == metric)?;
         self.variants
@@ -229,7 +229,7 @@ impl Table {
             .get(at)
     }
 
-    /// The ratio of a variant to the variant that it is compared with.
+    /// The ratio of a variant to the variant with which it is compared.
     pub fn ratio(&self, variant: &str, metric: &str) -> Option<Interval> {
         self.figures(variant, metric)?.ratio
     }

@@ -26,21 +26,21 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// How much [`measure`] measures.
+/// The amount of measurement that [`measure`] makes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Amount {
-    /// Runs of each variant, one after another; at least 20.
+    /// The number of consecutive runs of each variant, at least 20.
     pub runs: u32,
-    /// Seconds for each of the four variants on all CPUs, in nine turns.
+    /// The seconds for each of the four variants on all CPUs, divided into nine turns.
     pub seconds: f64,
 }
 
-/// Turns of each variant on all CPUs.
+/// The number of turns of each variant on all CPUs.
 const ALL_CPUS_ROUNDS: u32 = 9;
-/// Number of runs that are requested in advance, for each CPU.
+/// The number of runs that are requested in advance for each CPU.
 const RUNS_AHEAD_PER_CPU: usize = 4;
 
-/// Counted runs in one block.
+/// The number of counted runs in one block.
 const BLOCK_RUNS: u32 = 20;
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
@@ -141,7 +141,7 @@ pub fn fill_report(lab: &Lab, report: &mut Report, measured: &TrueFigures) {
     report.add_table(table);
 }
 
-/// The samples of one caller and of all CPUs, in order of time.
+/// The samples of one caller and of all CPUs, in chronological order.
 #[derive(Debug, Clone, Default)]
 struct RawSamples {
     bare: Vec<f64>,
@@ -155,24 +155,24 @@ struct RawSamples {
 /// The figures of the experiment. Times are in nanoseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct TrueFigures {
-    /// Median round trip of one caller, divided by the median time of posix_spawn and wait.
+    /// The median round trip of one caller, divided by the median time of posix_spawn and wait.
     ratio_1_slot: f64,
-    /// Runs per second of one posix_spawn loop for each CPU, divided by the runs per second of a
-    /// pool (a supervisor for each CPU).
+    /// The runs per second of one posix_spawn loop for each CPU, divided by the runs per second of
+    /// a pool (a supervisor for each CPU).
     ratio_all_cpus: f64,
-    /// The same for one supervisor with as many slots, each pinned to its CPU.
+    /// The same ratio for one supervisor with the same number of slots, each pinned to its CPU.
     ratio_all_cpus_one_supervisor: f64,
-    /// The same without pinned slots.
+    /// The same ratio for one supervisor without pinned slots.
     ratio_all_cpus_unpinned: f64,
     posix_spawn_median_ns: u64,
     posix_spawn_mean_ns: u64,
     sandbox_median_ns: u64,
     sandbox_mean_ns: u64,
     sandbox_p99_ns: u64,
-    /// Runs per second of the pool, on all CPUs.
+    /// The runs per second of the pool on all CPUs.
     runs_per_second: f64,
     posix_spawn_per_second: f64,
-    /// CPU time of client, supervisor, runners, pid1s and programs together, on all CPUs.
+    /// The CPU time of client, supervisor, runners, pid1s and programs together, on all CPUs.
     cpu_ns_per_request: u64,
     posix_spawn_cpu_ns: u64,
     runs: u32,
@@ -367,7 +367,7 @@ pub(super) fn bare_on_all_cpus(cpus: &[usize], duration: Duration) -> Result<Rat
     })
 }
 
-/// Drives the pool from a client thread on each CPU, like the bare loops and like a busy server.
+/// Drives the pool from a client thread on each CPU, as the bare loops and a busy server do.
 pub(super) fn pool_on_all_cpus(
     pool: &Pool,
     request: &Request,
@@ -397,10 +397,10 @@ fn sandbox_on_all_cpus(
     })
 }
 
-/// The runs per second of `runs`, which counts runs, and the CPU time of each run.
+/// Returns the runs per second of `runs`, which counts runs, and the CPU time of each run.
 ///
 /// An uncounted warm-up comes first. Otherwise the tear-down of the previous variant's last runs
-/// would slow this variant down, and the bare loop most of all.
+/// would slow down this variant, and the bare loop most of all.
 fn rate(
     supervisors: &[u32],
     duration: Duration,
@@ -441,7 +441,8 @@ fn count_on_each(
     })
 }
 
-/// Requests runs, `ahead` at a time, so that a slot always finds one waiting. Returns their number.
+/// Requests runs, `ahead` at a time, so that a run is always waiting when a slot becomes free.
+/// Returns the number of runs.
 fn keep_busy(
     run: impl Fn() -> Result<Handle, millibox::Error>,
     ahead: usize,
@@ -466,7 +467,7 @@ fn keep_busy(
     Ok(count)
 }
 
-/// CPU time of this process, its waited-for children, the supervisors and their runners
+/// The CPU time of this process, its reaped children, the supervisors and their runners
 /// (proc_pid_stat(5): utime, stime, cutime, cstime, in ticks of 10 ms).
 fn busy_ns(supervisors: &[u32]) -> u64 {
     let ticks = |pid: &str| -> u64 {

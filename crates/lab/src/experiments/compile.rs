@@ -20,7 +20,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Number of directories that the compiler searches for a header; each header is in one of them.
+/// The number of directories that the compiler searches for a header. Each header is in one of
+/// them.
 const HEADER_DIRECTORIES: usize = 8;
 
 fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
@@ -123,7 +124,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-/// The directory that the bare compiler writes to.
+/// The directory to which the bare compiler writes.
 struct OutputDirectory {
     directory: tempfile::TempDir,
     in_memory: bool,

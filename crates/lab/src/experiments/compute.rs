@@ -1,4 +1,4 @@
-//! The experiment `compute`: CPU time of a compute-bound solution, bare and inside.
+//! The experiment `compute`: the CPU time of a compute-bound solution, bare and in the sandbox.
 
 use super::Experiment;
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Unit, Variant, bare};

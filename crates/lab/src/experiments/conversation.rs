@@ -42,11 +42,11 @@ pub fn spawn_on(cpus: &[usize], command: &mut Command) -> Result<Child, Error> {
 pub struct Placement {
     /// The name in a table's id.
     pub id: &'static str,
-    /// The description, for readers.
+    /// The description for readers.
     pub what: &'static str,
-    /// CPUs of the interactor.
+    /// The CPUs of the interactor.
     pub ask: Vec<usize>,
-    /// CPUs of the solution and of its observer.
+    /// The CPUs of the solution and of its observer.
     pub answer: Vec<usize>,
 }
 
@@ -80,11 +80,11 @@ pub fn placements() -> Result<Vec<Placement>, Error> {
 /// The times of one conversation, per query.
 #[derive(Debug, Clone, Copy)]
 pub struct QueryTimes {
-    /// Real time from the first answer to the last, in nanoseconds.
+    /// The real time from the first answer to the last, in nanoseconds.
     pub query_ns: f64,
-    /// CPU time of the solution, in nanoseconds.
+    /// The CPU time of the solution, in nanoseconds.
     pub cpu_ns: f64,
-    /// CPU time of the solution and of its observer, in nanoseconds.
+    /// The CPU time of the solution and of its observer, in nanoseconds.
     pub all_cpu_ns: f64,
 }
 
@@ -98,7 +98,7 @@ pub struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// Conversations of this number of queries.
+    /// Prepares conversations of this number of queries.
     pub fn new(supervisor: &'a Supervisor, queries: u64) -> Result<Conversation<'a>, Error> {
         let program = executable().map_err(Error::system("find the lab's programs"))?;
         let descriptor =
@@ -121,7 +121,7 @@ impl<'a> Conversation<'a> {
         command
     }
 
-    /// A request for one of the lab's programs.
+    /// Creates a request to run one of the lab's programs.
     pub fn request(
         &self,
         arguments: &[&str],
@@ -135,7 +135,8 @@ impl<'a> Conversation<'a> {
             .cpus(cpus.iter().copied()))
     }
 
-    /// Runs a solution under an observer, in its own session if `session`, with a bare interactor.
+    /// Runs a solution under an observer with a bare interactor. If `session` is true, the solution
+    /// has its own session.
     pub fn under(
         &self,
         observer: Observer,
@@ -210,7 +211,8 @@ impl<'a> Conversation<'a> {
         self.asked(&printed, status.code())
     }
 
-    /// Parses the interactor's report: real time and its own CPU time per query.
+    /// Parses the interactor's report, which consists of the real time and the interactor's CPU
+    /// time per query.
     fn asked(&self, printed: &str, code: Option<i32>) -> Result<[f64; 2], Error> {
         let numbers: Vec<f64> = printed
             .split_whitespace()
@@ -226,8 +228,8 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Runs both programs bare, each in the given places (see the program `place`). Returns
-    /// nanoseconds per query: real time, and the interactor's CPU time.
+    /// Runs both programs bare, each in the given places (see the program `place`). Returns the
+    /// real time and the interactor's CPU time, in nanoseconds per query.
     pub fn bare_pair(
         &self,
         ask: &[&str],
@@ -270,7 +272,7 @@ impl<'a> Conversation<'a> {
         self.asked(&printed, status.code())
     }
 
-    /// Like [`Conversation::bare_pair`], with both programs in the sandbox.
+    /// Like [`Conversation::bare_pair`], but with both programs in the sandbox.
     pub fn sandboxed_pair(
         &self,
         limit: impl Fn(Request) -> Request,
@@ -294,8 +296,8 @@ impl<'a> Conversation<'a> {
         self.asked(&printed, Some(42))
     }
 
-    /// Runs the batch solution under an observer. Returns real time, CPU time, and CPU time
-    /// including the observer's.
+    /// Runs the batch solution under an observer. Returns the real time, the CPU time, and the CPU
+    /// time including the observer's.
     pub fn batch_under(
         &self,
         observer: Observer,
@@ -387,7 +389,7 @@ impl BatchFiles {
     }
 }
 
-/// The CPU time of an observed command: the program's, and the total in nanoseconds.
+/// Returns the CPU time of an observed program, and the total with its observer in nanoseconds.
 fn used(mut child: Child, observer: Observer) -> Result<(Usage, f64), Error> {
     let printed = read_end(child.stderr.take())?;
     let all = sys::wait(child.id() as i32).map_err(Error::system("wait for a program"))?;
@@ -407,7 +409,7 @@ fn used(mut child: Child, observer: Observer) -> Result<(Usage, f64), Error> {
         Observer::Ptrace | Observer::Notify | Observer::NotifySync => {
             (all.user_us + all.system_us) as f64 * 1000.0
         }
-        // No watcher: the observer has started the program, and sleeps.
+        // Nothing watches the program: the observer has started it and sleeps.
         _ => cpu(&used),
     };
     Ok((used, all))
@@ -417,7 +419,7 @@ fn cpu(used: &Usage) -> f64 {
     (used.user_us + used.system_us) as f64 * 1000.0
 }
 
-/// Reads to the end of the file.
+/// Reads a file to its end.
 pub fn read_end(from: Option<impl Into<OwnedFd>>) -> Result<String, Error> {
     let mut text = String::new();
     if let Some(from) = from {
@@ -428,7 +430,7 @@ pub fn read_end(from: Option<impl Into<OwnedFd>>) -> Result<String, Error> {
     Ok(text)
 }
 
-/// A pipe: its reading end and its writing end.
+/// Creates a pipe. Returns its reading end and its writing end.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
     rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(Error::system("create a pipe"))

@@ -1,4 +1,4 @@
-//! The experiment `floor`: the kernel's own time for the parts that are new in every run.
+//! The experiment `floor`: the kernel's own time for the resources that are new in every run.
 
 use super::bin_true::{Rate, bare_on_all_cpus, pool_on_all_cpus};
 use super::{Experiment, conversation};
@@ -19,7 +19,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// The rows, in the order of the program's `Step`. Each row adds one thing to the previous row.
+/// The rows, in the order of the program's `Step`. Each row adds one step to the previous row.
 const FLOOR_STEPS: [(&str, &str); 8] = [
     (
         "two processes",
@@ -117,7 +117,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs the program up to this step. Returns nanoseconds per run, of all CPUs together.
+/// Runs the program up to this step. Returns the nanoseconds per run, for all CPUs together.
 fn run_step(
     program: &Path,
     step: usize,

@@ -85,7 +85,7 @@ fn sizes(lab: &Lab) -> Result<Table, Error> {
         .metric(real())
         .plotted_as(over("bytes"))
         .plan(plan(lab, 10, 120));
-    // Each variable has less than 4 KiB, as is usual; a request takes 128 KiB in all.
+    // Each variable has less than 4 KiB, as is usual. A request can have 128 KiB in total.
     let sizes: &[usize] = lab.scale().pick(
         &[100, 1000],
         &[100, 1000, 10_000, 100_000],
@@ -173,7 +173,8 @@ fn slots(lab: &Lab) -> Result<Table, Error> {
                 let begin = Instant::now();
                 let mut outstanding: VecDeque<Handle> = VecDeque::new();
                 for _ in 0..runs {
-                    // More runs than slots, so that a slot always finds one waiting.
+                    // Keep more runs than slots outstanding, so that a run is always waiting when a
+                    // slot becomes free.
                     if outstanding.len() >= 4 * slots
                         && let Some(first) = outstanding.pop_front()
                     {
@@ -215,7 +216,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let (mut sandboxed, mut bare_runs) = (Vec::with_capacity(wanted), Vec::new());
     let begin = Instant::now();
     for at in 0..wanted {
-        // Check the time only here, so that each window, and each tenth, has its bare runs.
+        // Check the time only here, so that each window and each tenth contains bare runs.
         if at % (WINDOW_COUNT * RUNS_PER_BARE_RUN) == 0 && at > 0 && begin.elapsed() > budget {
             report.add_note(format!(
                 "Stopped after {} s, at {at} of {wanted} runs.",
@@ -228,7 +229,7 @@ fn many(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             let begin = Instant::now();
             bare::spawn("/bin/true")?;
             bare_runs.push(begin.elapsed().as_nanos() as f64);
-            // Not counted, because the bare run still affects it.
+            // This run is not counted, because the bare run still affects it.
             bare::sandboxed(&supervisor, &request)?;
         }
         let begin = Instant::now();
@@ -352,7 +353,7 @@ impl ProcessResources {
                 .ok()
         });
         ProcessResources {
-            // Only root may read this: the supervisor is not dumpable.
+            // Only root may read this directory, because the supervisor is not dumpable.
             descriptors: std::fs::read_dir(format!("/proc/{pid}/fd"))
                 .ok()
                 .map(Iterator::count),
@@ -369,7 +370,7 @@ impl std::fmt::Display for ProcessResources {
     }
 }
 
-/// The caller's memory grows; at each size, three ways to run a program alternate.
+/// Measures three alternating ways to run a program while the caller's memory grows.
 fn memory(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     const MIB: usize = 1 << 20;
     let wanted = lab.scale().pick(

@@ -26,7 +26,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Repetitions in one run of the program.
+/// The number of repetitions in one run of the program.
 const REPETITIONS: usize = 51;
 
 /// A row's name and its samples.

@@ -19,16 +19,16 @@ use crate::{Error, Lab, Report};
 use std::io::{Read, Seek};
 use std::time::Instant;
 
-/// A question, and how to answer it.
+/// A question and the way to answer it.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiment {
     /// The name on the command line.
     pub name: &'static str,
-    /// The title, for readers.
+    /// The title for readers.
     pub title: &'static str,
-    /// What the experiment does and which paper it repeats, in a few sentences.
+    /// A few sentences that state what the experiment does and which paper it repeats.
     pub about: &'static str,
-    /// Fills the report, which keeps the results before an error.
+    /// The function that fills the report. After an error, the report keeps the earlier results.
     pub run: fn(&Lab, &mut Report) -> Result<(), Error>,
 }
 
@@ -60,8 +60,8 @@ impl Experiment {
         ALL.iter().find(|experiment| experiment.name == name)
     }
 
-    /// Runs the experiment. If it fails, the report has the results before the error, and the error
-    /// as a note.
+    /// Runs the experiment. If it fails, the report contains the results from before the error, and
+    /// the error as a note.
     pub fn report(&self, lab: &Lab) -> (Report, Result<(), Error>) {
         let begin = Instant::now();
         let mut report = Report::new(self, lab);

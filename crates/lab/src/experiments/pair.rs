@@ -157,7 +157,7 @@ fn one(
     Ok(())
 }
 
-/// Arguments of the program `place`: a session of its own and these cgroups.
+/// The arguments that make the program `place` use its own session and these cgroups.
 fn words(cgroups: &[String]) -> Vec<&str> {
     std::iter::once("session")
         .chain(cgroups.iter().map(String::as_str))
@@ -172,8 +172,8 @@ struct Cgroups {
 }
 
 impl Cgroups {
-    /// Creates the cgroups. Their names differ from a supervisor's, as other supervisors remove
-    /// unlocked cgroups with such names.
+    /// Creates the cgroups. Their names do not look like a supervisor's, because other supervisors
+    /// remove unlocked cgroups with such names.
     fn make() -> Result<Cgroups, String> {
         let mounts =
             std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
@@ -212,8 +212,8 @@ impl Cgroups {
         [top.clone(), top.join("a"), top.join("b")]
     }
 
-    /// The `cgroup.procs` files that the two programs join: one cgroup of each controller for each
-    /// program, or, if `common`, one cpu cgroup for both.
+    /// The `cgroup.procs` files that the two programs join. Each program has its own cgroup of each
+    /// controller, but if `common` is true, both share one cpu cgroup.
     fn of(&self, controllers: &[&str], common: bool) -> Result<[Vec<String>; 2], String> {
         let mut all = [Vec::new(), Vec::new()];
         for &controller in controllers {

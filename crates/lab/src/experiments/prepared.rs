@@ -22,7 +22,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 const PYTHON: &str = "/usr/bin/python3";
-/// The directory of additional modules in the world. A world with a mount below /tmp can have no
+/// The directory of additional modules in the world. A world with a mount below /tmp cannot have a
 /// template.
 const PACKAGES: &str = "/packages";
 /// The place of a module in a world. It has another name than the module, because a copy executes
@@ -71,10 +71,10 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
 struct Subject {
     id: &'static str,
     title: String,
-    /// The executable without a sandbox, and its arguments.
+    /// The executable and its arguments without a sandbox.
     bare: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
-    /// Its runs inside. The last one has the target.
+    /// The ways to run the program in the sandbox. The target applies to the last one.
     inside: Vec<Inside>,
     at_most: f64,
     at_most_on_all_cpus: f64,
@@ -136,7 +136,7 @@ fn cpp(lab: &Lab) -> Result<Subject, Error> {
     })
 }
 
-/// The directory of additional Python modules, if the caller names one.
+/// The directory of additional Python modules, if the caller names a directory.
 fn python_path() -> Option<OsString> {
     std::env::var_os("PYTHONPATH").filter(|path| !path.is_empty())
 }
@@ -214,7 +214,7 @@ fn one_after_another(lab: &Lab, subject: &Subject, report: &mut Report) -> Resul
     Ok(())
 }
 
-/// Repeats `run` in a thread for each CPU. Returns the wall time for each run.
+/// Repeats `run` in one thread for each CPU. Returns the wall time per run.
 fn on_each_cpu(
     cpus: usize,
     runs: usize,
@@ -262,7 +262,7 @@ fn on_all_cpus(lab: &Lab, subject: &Subject, report: &mut Report) -> Result<(), 
     Ok(())
 }
 
-/// How the cost of a copy grows with the memory that its template has touched.
+/// Measures how the cost of a copy grows with the memory that its template has touched.
 fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let free = super::growth::available() / MIB;
     let (sizes, missing): (Vec<u64>, Vec<u64>) = lab
@@ -273,7 +273,7 @@ fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
             vec![10, 30, 100, 300, 1000, 2000],
         )
         .into_iter()
-        // Both runners of the slot have a template.
+        // Each of the slot's two runners has a template.
         .partition(|size| size * 4 <= free);
     let modules = lab.directory().join("ballast");
     std::fs::create_dir_all(&modules).map_err(Error::system("make a directory for a module"))?;
@@ -284,7 +284,7 @@ fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     let mut table: Option<Table> = None;
     let mut samples = Vec::new();
     for size in sizes {
-        // Each size has a supervisor, which ends its templates.
+        // Each size has its own supervisor, which ends its templates when it ends.
         let supervisor = lab.supervisor(1)?;
         let prepare = Prepare::python(PYTHON, ["ballast"])
             .env("PYTHONPATH", MODULES)
@@ -295,7 +295,7 @@ fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         let inside = Inside {
             name: "millibox, copied",
             about: "",
-            // The interpreter's own variable must be the same in the run.
+            // The run must have the same value of the interpreter's own variable.
             request: request
                 .env("PYTHONPATH", MODULES)
                 .prepared(&world.prepare(&prepare)?),
@@ -331,7 +331,7 @@ fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-/// The number of runs after which a template has made up for the cost of its start.
+/// Measures the number of runs after which a template has made up for the cost of its start.
 fn break_even(lab: &Lab, subject: &Subject, report: &mut Report) -> Result<(), Error> {
     let [executed, copied] = &subject.inside[..] else {
         return Ok(());
@@ -387,7 +387,8 @@ fn break_even(lab: &Lab, subject: &Subject, report: &mut Report) -> Result<(), E
     Ok(())
 }
 
-/// The memory of many templates: proportional set sizes of all processes of a supervisor.
+/// Measures the memory of many templates as the proportional set sizes of all processes of a
+/// supervisor.
 fn memory(lab: &Lab, subjects: &[Subject], report: &mut Report) -> Result<(), Error> {
     let templates: usize = lab.scale().pick(2, 20, 100);
     let mut samples = Vec::new();
@@ -426,7 +427,7 @@ fn memory(lab: &Lab, subjects: &[Subject], report: &mut Report) -> Result<(), Er
     let metrics = vec![Metric::new("memory of each template", Unit::Bytes)];
     let title = format!("Memory of {templates} templates");
     let mut table = Table::new("memory", title, metrics, &samples, 1, lab.seed());
-    // One number each, so a bootstrap has nothing to compare.
+    // Each variant has only one number, so a bootstrap has nothing to compare.
     let figures = table
         .variants
         .iter_mut()
@@ -436,7 +437,8 @@ fn memory(lab: &Lab, subjects: &[Subject], report: &mut Report) -> Result<(), Er
     Ok(())
 }
 
-/// The proportional set size of a process and its descendants. `None` if one cannot be read.
+/// The proportional set size of a process and its descendants; `None` if the size of a process
+/// cannot be read.
 fn proportional_bytes(root: u32) -> Option<u64> {
     let mut family = vec![root];
     let mut total = 0;

@@ -9,12 +9,12 @@ use std::time::Duration;
 pub const EXPERIMENT: Experiment = Experiment {
     name: "reactive",
     title: "Reactive tasks",
-    about: "Merry 2010: a solution answers 200,000 queries over pipes (fewer at smaller scales), \
-            each answer flushed, and once more as a batch from a file, buffered. Variants: bare; \
-            with ptrace(2) at every system call; in millibox; with seccomp user notification, \
-            every call answered \"continue\". Without affinity, with solution and interactor on \
-            separate CPUs, and with both on one; observers run where the solution does. The \
-            interactor is always bare. Welch's t-test compares millibox with bare.",
+    about: "Merry 2010: a solution answers 200,000 queries over pipes (fewer at smaller scales) \
+            and flushes each answer. It also answers them as a batch from a file, with buffering. \
+            Variants: bare; with ptrace(2) at every system call; in millibox; with seccomp user \
+            notification that continues every call. Solution and interactor run without affinity, \
+            on separate CPUs, and on one CPU; observers run on the solution's CPU. The interactor \
+            is always bare. Welch's t-test compares millibox with bare.",
     run,
 };
 
@@ -22,7 +22,7 @@ const BARE: &str = "bare";
 const OWN_SESSION: &str = "bare, own session";
 const MILLIBOX: &str = "millibox";
 
-/// The variants besides the bare program and millibox.
+/// The variants other than the bare program and millibox.
 const OBSERVED_VARIANTS: [(&str, Observer, &str); 3] = [
     (
         "ptrace",
@@ -52,8 +52,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     for way in &ways {
         reactive(lab, report, &conversation, way, queries)?;
     }
-    // The same number at scale short, because a batch is quick and its start must be only a small
-    // part of it.
+    // The number is the same at scale short, because a batch is quick and its start must be only a
+    // small part of its time.
     let queries = lab.scale().pick(200, 200_000, 200_000);
     let files = BatchFiles::new(lab.directory(), queries)?;
     batch(

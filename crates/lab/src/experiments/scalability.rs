@@ -50,7 +50,7 @@ struct Copies<'a> {
     program: &'a Path,
     descriptor: Arc<OwnedFd>,
     milliseconds: String,
-    /// A directory on a tmpfs, for the copies outside.
+    /// A directory on a tmpfs for the copies outside the sandbox.
     directory: &'a Path,
     cpus: &'a [usize],
 }
@@ -117,7 +117,7 @@ impl Copies<'_> {
     }
 }
 
-/// The mean over the copies, for each row.
+/// The mean over the copies for each row.
 fn means(printed: &[String]) -> Result<Vec<f64>, Error> {
     let mut sums = vec![0.0; table::ROWS.len()];
     for printed in printed {

@@ -27,7 +27,7 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         .clone()
         .seccomp_program(&linear(Arch::native())?.as_bytes())?;
     let bare_calls = minimal.clone().without_seccomp();
-    // A world that no earlier run had: its template is made for this run.
+    // No earlier run had this world, so its template is made for this run.
     let mut number = 0u64;
     let mut unseen = || {
         number += 1;
@@ -129,8 +129,8 @@ fn plain<'a>(name: &str, about: &str, supervisor: &'a Supervisor, request: Reque
     .about(about)
 }
 
-/// The kernel's time for one new namespace: a thread starts, creates it, and ends. The later
-/// tear-down by kernel threads is not included.
+/// Measures the kernel's time for one new namespace. A thread starts, creates the namespace and
+/// ends. The later tear-down by kernel threads is not included.
 fn namespaces(lab: &Lab) -> Result<crate::Table, Error> {
     let mut comparison = Comparison::new("namespaces", "One new namespace, by itself")
         .metric(Metric::new("real time", Unit::Nanoseconds))
@@ -187,8 +187,8 @@ fn of_default(arch: Arch) -> Result<Program, Error> {
     compile(&policy, arch).map_err(|error| Error::other(error.to_string()))
 }
 
-/// The default profile as a list: it compares with each number that is always allowed, one after
-/// another, and falls back to the tree. It gives the same answers as the tree.
+/// The default profile as a list. The program compares with each number that is always allowed, one
+/// after another, and falls back to the tree. It gives the same answers as the tree.
 fn linear(arch: Arch) -> Result<Program, Error> {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K

@@ -1,4 +1,4 @@
-//! One page for all reports, which loads no other file.
+//! Renders all reports as one page that loads no other file.
 
 use super::plot::Plot;
 use super::{claim_words, rows};
@@ -10,7 +10,8 @@ const STYLE: &str = include_str!("page.css");
 /// The heading of criterion's output.
 pub const PIECES_HEADING: &str = "Pieces inside one process";
 
-/// The page. `plots` has for each report the plots of each table; `pieces` is criterion's output.
+/// Renders the page. `plots` contains the plots of each table for each report, and `pieces` is
+/// criterion's output.
 pub fn page(reports: &[Report], plots: &[Vec<Vec<Plot>>], pieces: Option<&str>) -> String {
     let page = html! {
         (DOCTYPE)

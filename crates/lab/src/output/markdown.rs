@@ -1,10 +1,10 @@
-//! Reports as Markdown.
+//! Renders reports as Markdown.
 
 use super::{claim_words, rows};
 use crate::Report;
 use std::fmt::Write;
 
-/// One report, with a heading of level two.
+/// Renders one report with a heading of level two.
 pub fn report(report: &Report) -> String {
     let mut text = String::new();
     let mut line = |words: &str| {
@@ -90,7 +90,7 @@ fn rows_of(rows: &rows::TextTable) -> String {
     text
 }
 
-/// Text for a cell: without line breaks, with escaped pipes.
+/// Prepares text for a cell, by removing line breaks and escaping pipes.
 fn cell(words: &str) -> String {
     words
         .replace('|', "\\|")

@@ -1,4 +1,4 @@
-//! Results in files.
+//! Writes results to files.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -15,16 +15,16 @@ mod words;
 use crate::{Claim, ClaimStatus, Error, Report};
 use std::path::Path;
 
-/// Criterion's output for the pieces inside one process, by `make bench`. If a directory of results
-/// has this file, the page and the summary show it.
+/// The file to which `make bench` writes criterion's output about the parts inside one process. If
+/// a directory of results contains this file, the page and the summary show it.
 const PIECES_FILE: &str = "pieces.txt";
 
-/// Writes all reports into a directory, and creates it if necessary: `NAME.json` for each
-/// experiment, `NAME-TABLE-METRIC.svg` for each plot, and `summary.md` and `index.html` for all of
-/// them.
+/// Writes all reports into a directory, which is created if necessary. The files are `NAME.json`
+/// for each experiment, `NAME-TABLE-METRIC.svg` for each plot, and `summary.md` and `index.html`
+/// for all of them.
 ///
 /// # Errors
-/// A file cannot be written, or a plot drawn.
+/// A file cannot be written, or a plot cannot be drawn.
 pub fn write(reports: &[Report], directory: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(directory)
         .map_err(Error::system(format!("create {}", directory.display())))?;
@@ -68,7 +68,7 @@ pub fn write(reports: &[Report], directory: &Path) -> Result<(), Error> {
     )
 }
 
-/// All reports as Markdown, each under a heading of level two.
+/// Renders all reports as Markdown, each under a heading of level two.
 pub fn markdown(reports: &[Report]) -> String {
     reports
         .iter()

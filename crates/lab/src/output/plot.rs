@@ -1,6 +1,6 @@
-//! Tables as plots (SVG).
+//! Draws tables as plots (SVG).
 //!
-//! Text is laid out by estimated widths, so that plots need no fonts.
+//! Text is laid out with estimated widths, so that plots need no fonts.
 
 use super::rows;
 use super::words::slug;
@@ -25,12 +25,12 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(90, 90, 90),
 ];
-/// A plot with more outliers shows only some of them.
+/// The maximum number of outliers that a plot shows.
 const MAX_OUTLIER_POINTS: usize = 200;
 /// The ratio of maximum to minimum beyond which an axis is logarithmic.
 const LOG_AXIS_RATIO: f64 = 8.0;
 
-/// A plot, with the end of its file name.
+/// A plot and the end of its file name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
     /// The end of the file name: letters, digits and dashes.
@@ -45,7 +45,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 type DrawResult = Result<(), Box<dyn std::error::Error>>;
 
-/// The plots of a table: one for each metric, or one for all metrics.
+/// Draws the plots of a table, one for each metric or one for all metrics.
 ///
 /// # Errors
 /// A plot cannot be drawn.
@@ -137,7 +137,7 @@ fn whiskers(figures: &Summary) -> (f64, f64) {
     })
 }
 
-/// A linear or a logarithmic axis, so that drawing code handles both alike.
+/// A linear or logarithmic axis, so that the drawing code can treat both in the same way.
 enum Axis {
     Linear(RangedCoordf64),
     Logarithmic(LogCoord<f64>),
@@ -185,7 +185,8 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// An axis from minimum to maximum with some margin; logarithmic if they lie far apart.
+/// Creates an axis from minimum to maximum with some margin. It is logarithmic if the two are far
+/// apart.
 fn axis(values: impl Iterator<Item = f64>) -> Axis {
     let (low, high) = values
         .filter(|value| value.is_finite())
@@ -216,7 +217,7 @@ fn room_for<'n>(names: impl Iterator<Item = &'n str>) -> u32 {
 /// The number of labels that plotters puts on an axis by default.
 const MAX_AXIS_LABELS: usize = 11;
 
-/// An empty chart with one row for each name; the caller writes the names beside it.
+/// Creates an empty chart with one row for each name. The caller writes the names beside it.
 fn chart_of_rows<'a, 'b>(
     area: &'a Area<'b>,
     caption: &str,
@@ -273,7 +274,8 @@ fn boxes(area: &Area, table: &Table, metric: usize, caption: &str) -> DrawResult
     let shown = rows::display_unit(table, metric);
     let far = |figures: &Summary| {
         let (low, high) = whiskers(figures);
-        // The axis ends at the 99th percentile, as a single far outlier would flatten the boxes.
+        // The axis ends at the 99th percentile, because a single distant outlier would flatten the
+        // boxes.
         [
             shown.scale(low.min(figures.min)),
             shown.scale(high.max(figures.p99)),
@@ -372,7 +374,7 @@ fn lines(
     let (least, most) = ends.fold((f64::INFINITY, 0.0), |(least, most), end| {
         (f64::min(least, end), f64::max(most, end))
     });
-    // From 0, so that growth is not exaggerated, unless the values lie too far apart for that.
+    // The axis starts at 0, so that growth is not exaggerated, unless the values are too far apart.
     let y_axis = if least > 0.0 && most / least > 3.0 * LOG_AXIS_RATIO {
         Axis::new(least / 2.0..most * 4.0, true)
     } else {
@@ -427,7 +429,7 @@ fn lines(
     Ok(())
 }
 
-/// A label of an axis: without trailing zeros, and 1M instead of 1000000.
+/// Formats the label of an axis, without trailing zeros and with 1M instead of 1000000.
 fn tick(value: f64) -> String {
     let (divisor, suffix) = match value.abs() {
         size if size >= 1e9 => (1e9, "G"),
@@ -435,7 +437,7 @@ fn tick(value: f64) -> String {
         size if size >= 1e4 => (1e3, "k"),
         _ => (1.0, ""),
     };
-    // Steps are short numbers; rounding removes the error of their sums.
+    // Steps are short numbers. Rounding removes the error of their sums.
     let rounded = format!("{:.4}", value / divisor);
     let short = rounded.trim_end_matches('0').trim_end_matches('.');
     format!(

@@ -1,4 +1,4 @@
-//! Tables as rows of text, for Markdown and HTML.
+//! Converts tables to rows of text for Markdown and HTML.
 
 use super::words::{DisplayUnit, number};
 use crate::statistics::Interval;
@@ -13,7 +13,7 @@ pub struct TextTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The text tables of a table: its figures and its t-tests.
+/// Returns the text tables of a table, with its figures and its t-tests.
 pub fn of(report: &Report, table: &Table) -> Vec<TextTable> {
     let mut all = of_figures(table);
     let tests: Vec<&WelchTest> = report
@@ -27,7 +27,7 @@ pub fn of(report: &Report, table: &Table) -> Vec<TextTable> {
     all
 }
 
-/// One text table for each metric, or one for all metrics if the plot is of ratios.
+/// Returns one text table for each metric, or one for all metrics if the plot shows ratios.
 fn of_figures(table: &Table) -> Vec<TextTable> {
     if table.figure == PlotKind::Ratios {
         return vec![by_metric(table)];
@@ -113,8 +113,8 @@ fn by_variant(table: &Table, metric: usize) -> TextTable {
     }
 }
 
-/// A ratio to the variant of this name. If its interval contains 1, the text says so, so that a
-/// reader does not mistake it for a gain or a loss.
+/// Formats a ratio to the variant of this name. If its interval contains 1, the text states that,
+/// so that a reader does not mistake the ratio for a gain or a loss.
 fn against(ratio: Interval, name: Option<&str>) -> String {
     let mut words = ratio.to_string();
     if let Some(name) = name {
@@ -126,7 +126,7 @@ fn against(ratio: Interval, name: Option<&str>) -> String {
     words
 }
 
-/// Welch's t-tests, a row for each.
+/// Returns a table with one row for each of Welch's t-tests.
 fn of_tests(table: &Table, tests: &[&WelchTest]) -> TextTable {
     let row = |test: &&WelchTest| {
         let [base, other] = &test.variants;
@@ -186,7 +186,7 @@ fn of_tests(table: &Table, tests: &[&WelchTest]) -> TextTable {
     }
 }
 
-/// Single numbers, with a row for each x and a column for each line.
+/// Returns a table of single numbers, with a row for each x and a column for each line.
 fn by_x(table: &Table, metric: usize, x: &str) -> TextTable {
     let shown = display_unit(table, metric);
     let mut lines: Vec<&str> = Vec::new();
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn equal_variants_are_marked_no_difference_seen() {
         let of = |name: &str, by: f64| {
-            // The same noise in each, in another order.
+            // Each variant has the same noise in a different order.
             let noise = |at: u32| f64::from((at * if by == 1.0 { 7 } else { 11 }) % 30) / 10.0;
             let values = (0..30).map(|at| (1000.0 + noise(at)) * by).collect();
             Samples {

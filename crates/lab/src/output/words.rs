@@ -1,8 +1,8 @@
-//! Numbers in text.
+//! Formats numbers as text.
 
 use crate::Unit;
 
-/// The unit in which numbers are displayed, so that they are short.
+/// The unit in which numbers are displayed so that they are short.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DisplayUnit {
     divisor: f64,
@@ -11,7 +11,7 @@ pub struct DisplayUnit {
 }
 
 impl DisplayUnit {
-    /// The unit for numbers of about this size.
+    /// Chooses the unit for numbers of about this size.
     pub fn for_values(unit: Unit, typical: f64) -> DisplayUnit {
         let steps: &[(f64, &str)] = match unit {
             Unit::Nanoseconds => &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")],
@@ -25,7 +25,7 @@ impl DisplayUnit {
             Unit::PerSecond => &[(1.0, "per second")],
             Unit::Count => &[(1.0, "")],
         };
-        // 1500 us, not 1.5 ms, because neighbouring numbers are then easier to compare.
+        // Show 1500 us and not 1.5 ms, because neighbouring numbers are then easier to compare.
         let fits = steps
             .iter()
             .find(|(divisor, _)| typical.abs() >= divisor * 2.0)
@@ -34,12 +34,12 @@ impl DisplayUnit {
         DisplayUnit { divisor, unit }
     }
 
-    /// The number in this unit.
+    /// Converts the number to this unit.
     pub fn scale(self, value: f64) -> f64 {
         value / self.divisor
     }
 
-    /// The number in this unit as text, with four significant digits.
+    /// Formats the number in this unit with four significant digits.
     pub fn number(self, value: f64) -> String {
         number(self.scale(value))
     }
@@ -54,7 +54,7 @@ impl DisplayUnit {
     }
 }
 
-/// A number with four significant digits.
+/// Formats a number with four significant digits.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();
@@ -68,7 +68,7 @@ pub fn number(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// A name for a file: letters, digits and dashes.
+/// Converts a name to a file name of letters, digits and dashes.
 pub fn slug(name: &str) -> String {
     let mut slug = String::new();
     for letter in name.chars() {

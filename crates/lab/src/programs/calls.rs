@@ -1,4 +1,5 @@
-//! The program `calls`: single system calls with a clock around each, as in Zinke 2009.
+//! The program `calls`, which times single system calls with a clock around each call, as in Zinke
+//! 2009.
 
 use super::{ProgramError, sys};
 use serde::{Deserialize, Serialize};

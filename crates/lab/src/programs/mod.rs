@@ -1,7 +1,8 @@
-//! The programs that experiments run, inside the sandbox and outside.
+//! The programs that experiments run inside and outside the sandbox.
 //!
-//! They are hidden in the command as `millibox-lab lab-program NAME ...`. So nothing else must be
-//! built or installed, and the sandbox executes the same file through an open descriptor.
+//! The programs are hidden in the command as `millibox-lab lab-program NAME ...`. So no other
+//! program must be built or installed, and the sandbox executes the same file through an open
+//! descriptor.
 //!
 //! | name | purpose | file |
 //! | --- | --- | --- |
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Why a program failed.
+/// The reason why a program failed.
 type ProgramError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The first argument that selects one of these programs.
@@ -47,7 +48,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
                 "millibox-lab {PROGRAM_ARGUMENT} {}: {error}",
                 arguments.join(" ")
             );
-            // No program of the lab exits with this code itself.
+            // No program of the lab uses this exit status itself.
             ExitCode::from(99)
         }
     })
@@ -80,7 +81,8 @@ fn run(arguments: &[String]) -> Result<u8, ProgramError> {
     }
 }
 
-/// The executable with the programs: this one, or the one beside it (for tests).
+/// The executable that contains the programs. It is this executable, or in tests the command beside
+/// it.
 ///
 /// # Errors
 /// The executable does not exist.

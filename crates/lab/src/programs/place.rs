@@ -1,11 +1,11 @@
-//! The program `place`: a command in given cgroups or in its own session.
+//! The program `place`, which runs a command in given cgroups or in its own session.
 
 use super::ProgramError;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Executes the command after `--` in the places before it. Each place is `session` or the path of
-/// a `cgroup.procs`.
+/// Executes the command after `--` in the places that precede `--`. Each place is `session` or the
+/// path of a `cgroup.procs`.
 pub fn run(arguments: &[String]) -> Result<u8, ProgramError> {
     let mut parts = arguments.splitn(2, |argument| argument == "--");
     let (Some(places), Some([program, arguments @ ..])) = (parts.next(), parts.next()) else {

@@ -1,7 +1,7 @@
-//! Hand-written system calls of the lab's programs, with their `unsafe`.
+//! The hand-written system calls of the lab's programs, with all their `unsafe` code.
 //!
-//! rustix has none of these: fork(2), ptrace(2), seccomp(2) with a listener, the time stamp
-//! counter, and calls on descriptors that are not open.
+//! rustix does not provide fork(2), ptrace(2), seccomp(2) with a listener, the time stamp counter,
+//! or calls on descriptors that are not open.
 
 use std::ffi::CStr;
 use std::io;
@@ -20,15 +20,15 @@ fn checked(answer: libc::c_long) -> io::Result<libc::c_long> {
     }
 }
 
-/// Reads the machine's finest clock: the time stamp counter, in cycles of its constant rate, or
-/// otherwise the monotonic clock, in nanoseconds.
+/// Reads the machine's finest clock. This is the time stamp counter, in cycles of its constant
+/// rate, or otherwise the monotonic clock, in nanoseconds.
 #[inline]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        // Waits for the preceding instructions; see Intel's manual on RDTSC.
-        // SAFETY: neither instruction touches memory; every x86-64 processor has them, and Linux
-        // disables them only on request (PR_SET_TSC).
+        // This waits for the preceding instructions; see Intel's manual on RDTSC. SAFETY: neither
+        // instruction touches memory; every x86-64 processor has them, and Linux disables them only
+        // on request (PR_SET_TSC).
         unsafe {
             core::arch::x86_64::_mm_lfence();
             let now = core::arch::x86_64::_rdtsc();
@@ -67,7 +67,8 @@ pub fn write_byte(fd: i32) -> isize {
 /// close(2) of a descriptor from [`open`], or of an invalid one.
 #[inline]
 pub fn close(fd: i32) -> i32 {
-    // SAFETY: no owned descriptor has this number, by the above.
+    // SAFETY: no owned descriptor has this number, because the caller passes one from `open` or an
+    // invalid one.
     unsafe { libc::close(fd) }
 }
 
@@ -84,27 +85,27 @@ pub fn fork() -> io::Result<Option<i32>> {
 
 /// Ends a forked child at once, without the C library's exit handlers.
 pub fn exit_child(code: i32) -> ! {
-    // SAFETY: it does not return and touches no memory.
+    // SAFETY: the call does not return and touches no memory.
     unsafe { libc::_exit(code) }
 }
 
-/// How a child ended or stopped.
+/// The way in which a child ended or stopped.
 #[derive(Debug, Clone, Copy)]
 pub struct Waited {
     /// The process or thread id.
     pub pid: i32,
     /// The status from wait4(2).
     pub status: i32,
-    /// CPU time in user space, of the child and its waited-for children, in microseconds.
+    /// The CPU time in user space of the child and its reaped children, in microseconds.
     pub user_us: u64,
-    /// The same, in the kernel.
+    /// The CPU time in the kernel of the same processes, in microseconds.
     pub system_us: u64,
 }
 
 /// wait4(2) for a child, or for any child (-1), including threads and clones.
 ///
 /// # Errors
-/// The kernel's error; `ECHILD` if there is no child.
+/// The kernel's error; `ECHILD` if the process has no children.
 pub fn wait(pid: i32) -> io::Result<Waited> {
     let mut status = 0;
     // SAFETY: zeros are a valid rusage, a plain structure of numbers.
@@ -138,10 +139,10 @@ pub fn attach(program: &millibox_seccomp::Program) -> io::Result<()> {
     seccomp(program, 0).map(|_| ())
 }
 
-/// Like [`attach`], and returns the descriptor that receives its notifications.
+/// Like [`attach`], but also returns the descriptor that receives the program's notifications.
 ///
 /// # Errors
-/// The kernel's error; `EBUSY` if there already is such a program.
+/// The kernel's error; `EBUSY` if the thread already has a program with a listener.
 pub fn attach_with_listener(program: &millibox_seccomp::Program) -> io::Result<OwnedFd> {
     let fd = seccomp(program, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER)?;
     // SAFETY: the kernel has just created this descriptor, and no other code owns it.
@@ -155,8 +156,8 @@ fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Res
         len: program.len() as u16,
         filter: bytes.as_mut_ptr().cast(),
     };
-    // SAFETY: length and bytes are those of a whole program, which the kernel copies (it requires
-    // no alignment).
+    // SAFETY: length and bytes are those of a complete program, which the kernel copies. The kernel
+    // requires no alignment.
     checked(unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -167,8 +168,8 @@ fn seccomp(program: &millibox_seccomp::Program, flags: libc::c_ulong) -> io::Res
     })
 }
 
-/// Continues every call that a listener is notified of, and counts them. Returns when the
-/// listener's last process has ended, if the kernel reports that (Linux 6.11).
+/// Continues and counts every call of which a listener is notified. Returns when the listener's
+/// last process has ended, if the kernel reports that (Linux 6.11).
 ///
 /// # Errors
 /// The kernel's error.
@@ -183,7 +184,7 @@ pub fn continue_all(listener: &OwnedFd, answered: &AtomicU64) -> io::Result<()> 
             unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_RECV as _, &mut asked) }.into(),
         );
         match received {
-            // The caller was killed meanwhile; or, since Linux 6.11, no process is left.
+            // The caller has been killed, or (since Linux 6.11) no process is left.
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
                 if hung_up(listener)? {
                     return Ok(());
@@ -238,18 +239,19 @@ pub fn answer_on_the_same_cpu(listener: &OwnedFd) -> bool {
     }
 }
 
-/// Makes the command's process ask its parent to trace it; the process then stops at its exec.
+/// Makes the command's process a tracee of its parent. The process then stops at its exec.
 pub fn trace_me(command: &mut Command) {
     let ask = || {
         // SAFETY: the request has no arguments.
         checked(unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) }).map(|_| ())
     };
-    // SAFETY: between fork and exec it makes one system call and touches no memory but errno.
+    // SAFETY: between fork and exec the closure makes one system call and touches no memory except
+    // errno.
     unsafe { command.pre_exec(ask) };
 }
 
-/// Sets the tracing options of a stopped child: it and its descendants are killed with the tracer,
-/// and stops at system calls are marked.
+/// Sets the tracing options of a stopped child. The child and its descendants are killed with the
+/// tracer, and stops at system calls are marked.
 ///
 /// # Errors
 /// The kernel's error.
@@ -265,7 +267,7 @@ pub fn trace_options(pid: i32) -> io::Result<()> {
         .map(|_| ())
 }
 
-/// Continues a stopped child to its next system call, with a signal or without (0).
+/// Continues a stopped child to its next system call, with a signal or without one (0).
 ///
 /// # Errors
 /// The kernel's error; `ESRCH` if the child was killed meanwhile.
@@ -289,15 +291,15 @@ pub fn traced_call(pid: i32) -> io::Result<Option<u64>> {
         arch: u32,
         instruction_pointer: u64,
         stack_pointer: u64,
-        /// The number of the call, if this stop is its entry. The arguments follow; the tracer
-        /// reads them, as a sandbox must.
+        /// The number of the call, if this stop is the call's entry. The arguments follow. The
+        /// tracer reads them, as a sandbox must.
         number: u64,
         arguments: [u64; 6],
     }
     const ENTRY: u8 = 1;
     const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
     let mut info = Info::default();
-    // SAFETY: the kernel writes no more than the size it is given, and any bytes are a valid Info.
+    // SAFETY: the kernel writes at most the given size, and any bytes are a valid Info.
     checked(unsafe { libc::ptrace(GET_SYSCALL_INFO as _, pid, size_of::<Info>(), &mut info) })?;
     Ok((info.op == ENTRY).then_some(info.number))
 }
@@ -319,8 +321,8 @@ impl Mapping {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         // SAFETY: the kernel chooses the address, so no existing mapping changes.
         let address = unsafe { mmap_anonymous(std::ptr::null_mut(), length, protection, flags) }?;
-        // With a huge page, one fault would serve many pages. Not every kernel has them.
-        // SAFETY: the range is this mapping.
+        // With huge pages, one fault would serve many pages. Not every kernel has huge pages.
+        // SAFETY: the range is exactly this mapping.
         let _ = unsafe { madvise(address, length, Advice::LinuxNoHugepage) };
         Ok(Mapping {
             address: address.cast(),
@@ -331,7 +333,7 @@ impl Mapping {
     /// Writes a byte at an offset.
     ///
     /// # Panics
-    /// The offset is outside of the mapping.
+    /// The offset is outside the mapping.
     #[inline]
     pub fn touch(&self, offset: usize) {
         assert!(offset < self.length);

@@ -1,5 +1,5 @@
-//! The program `table`: single services of the kernel, each timed on its own, like lmbench's table
-//! (McVoy and Staelin 1996).
+//! The program `table`, which times single services of the kernel on their own, like lmbench's
+//! table (McVoy and Staelin 1996).
 
 use super::{ProgramError, sys};
 use rustix::fs::{Mode, OFlags};
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 pub struct Row {
     /// The name on the command line.
     pub name: &'static str,
-    /// The description, for readers.
+    /// The description for readers.
     pub what: &'static str,
-    /// Repetitions between two readings of the clock.
+    /// The number of repetitions between two readings of the clock.
     batch: u32,
     work: fn(u32) -> Result<(), ProgramError>,
 }
@@ -90,7 +90,7 @@ pub fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-/// Repeats a row's work for this time. Returns nanoseconds per repetition, as the median of
+/// Repeats a row's work for this time. Returns the nanoseconds per repetition, as the median of
 /// batches.
 pub fn measure(row: &Row, time: Duration) -> Result<f64, ProgramError> {
     // Fill caches and page tables first.
@@ -106,10 +106,10 @@ pub fn measure(row: &Row, time: Duration) -> Result<f64, ProgramError> {
     Ok(batches[batches.len() / 2])
 }
 
-/// Prints the times of these rows (of all, if none is given) on standard output, as one JSON
+/// Prints the times of these rows, or of all rows if none is given, on standard output as one JSON
 /// object. `directory` must be on a tmpfs.
 pub fn print(rows: &[String], time: Duration, directory: &Path) -> Result<u8, ProgramError> {
-    // Relative file names keep the directory's depth out of the times.
+    // With relative file names, the depth of the directory does not affect the times.
     std::env::set_current_dir(directory)?;
     let mut figures = serde_json::Map::new();
     for wanted in &ROWS {
@@ -126,7 +126,7 @@ const PROGRAM: &str = "/usr/bin/true";
 
 fn null(times: u32) -> Result<(), ProgramError> {
     for _ in 0..times {
-        // No C library caches getppid(2); old ones cache getpid(2).
+        // No C library caches getppid(2), while old ones cache getpid(2).
         std::hint::black_box(rustix::process::getppid());
     }
     Ok(())
@@ -170,7 +170,7 @@ fn exec(times: u32) -> Result<(), ProgramError> {
     Ok(())
 }
 
-/// Round trips of one byte to a child and back. The child lives for one batch.
+/// Repeatedly sends one byte to a child and back. The child lives for one batch.
 fn round_trips(
     times: u32,
     mut ours: (impl Read, impl Write),

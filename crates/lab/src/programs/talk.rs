@@ -1,4 +1,5 @@
-//! The programs `ask`, `answer` and `batch`: the interactor and the solution of a reactive task.
+//! The programs `ask`, `answer` and `batch`, which are the interactor and the solution of a
+//! reactive task.
 
 use super::ProgramError;
 use rustix::fd::AsFd;
@@ -17,7 +18,7 @@ fn answer_to(query: u64) -> u64 {
     query * query % 1_000_003
 }
 
-/// The input file of the batch solution: all queries.
+/// The content of the batch solution's input file, which has all queries.
 pub fn queries(count: u64) -> String {
     (0..count)
         .map(|index| format!("{}\n", query(index)))
@@ -45,9 +46,9 @@ fn cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The interactor: sends queries and checks the answers. Prints on standard error the real time and
-/// its own CPU time from the first answer to the last, in nanoseconds. Exits with 42 if all answers
-/// are correct, otherwise with 43.
+/// The interactor sends queries and checks the answers. It prints on standard error the real time
+/// and its own CPU time from the first answer to the last, in nanoseconds. The exit status is 42 if
+/// all answers are correct, and 43 otherwise.
 pub fn ask(queries: u64) -> Result<u8, ProgramError> {
     let (mut input, mut output) = streams()?;
     let mut line = String::new();
@@ -69,9 +70,10 @@ pub fn ask(queries: u64) -> Result<u8, ProgramError> {
     Ok(42)
 }
 
-/// The solution: answers this number of queries, or all until the end of the input.
+/// The solution answers this number of queries, or all queries until the end of the input.
 ///
-/// `flush` writes each answer at once, as a reactive solution must; otherwise writes are buffered.
+/// With `flush` it writes each answer at once, as a reactive solution must. Otherwise writes are
+/// buffered.
 pub fn answer(queries: u64, flush: bool) -> Result<u8, ProgramError> {
     let (mut input, mut output) = streams()?;
     let mut line = String::new();

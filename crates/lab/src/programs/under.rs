@@ -1,5 +1,6 @@
-//! The program `under`: a command under an observer other than millibox: ptrace(2), seccomp user
-//! notification, or a seccomp program alone. Each reports what the command used.
+//! The program `under`, which runs a command under an observer other than millibox. The observers
+//! are ptrace(2), seccomp user notification and a plain seccomp program. Each reports the command's
+//! usage.
 
 use super::{ProgramError, sys};
 use millibox_seccomp::{Action, Arch, Instruction, Policy, Program};
@@ -17,11 +18,11 @@ use std::sync::{Arc, OnceLock};
 pub enum Observer {
     /// No observer.
     None,
-    /// ptrace(2), with a stop before and after every system call.
+    /// ptrace(2), with a stop before and after each system call.
     Ptrace,
     /// Seccomp user notification: a supervisor continues every system call.
     Notify,
-    /// The same, with the supervisor woken on the caller's CPU (Linux 6.6).
+    /// Seccomp user notification, with the supervisor woken on the caller's CPU (Linux 6.6).
     NotifySync,
     /// A seccomp program that allows everything without reading arguments, so that the kernel
     /// answers from its bitmap (Linux 5.11).
@@ -65,13 +66,13 @@ impl FromStr for Observer {
 /// The CPU time and the exit status of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// CPU time in user space, in microseconds.
+    /// The CPU time in user space, in microseconds.
     pub user_us: u64,
-    /// CPU time in the kernel, in microseconds.
+    /// The CPU time in the kernel, in microseconds.
     pub system_us: u64,
     /// The exit status, or 128+N after signal N.
     pub code: u8,
-    /// The system calls that the observer saw.
+    /// The number of system calls that the observer saw.
     pub calls: u64,
 }
 
@@ -110,8 +111,8 @@ const ALLOW_ALL_POLICY: &str = r#"
     default = "allow"
 "#;
 
-/// A program that rejects no call in practice, but whose answer the kernel cannot know beforehand:
-/// it compares the first argument with an unused number.
+/// A program that rejects no call in practice, but whose answer the kernel cannot know beforehand,
+/// because it compares the first argument with an unused number.
 fn argument_program() -> Result<Program, ProgramError> {
     const LOAD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
@@ -172,8 +173,8 @@ fn usage(waited: sys::Waited, calls: u64) -> Usage {
     }
 }
 
-/// The tracer: stops the command and its descendants at the start and end of each system call, and
-/// reads number and arguments, as a sandbox that decides by them must.
+/// The tracer stops the command and its descendants at the start and end of each system call. It
+/// reads number and arguments, as a sandbox that bases its decision on them must.
 fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
     sys::trace_me(&mut command);
     let first = command.spawn()?.id() as i32;
@@ -202,7 +203,7 @@ fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
                 }
                 0
             }
-            // ptrace(2)'s own stops: events, and the first stop of a new process.
+            // These are ptrace(2)'s own stops: events, and the first stop of a new process.
             libc::SIGTRAP | libc::SIGSTOP => 0,
             signal => signal,
         };
@@ -214,8 +215,8 @@ fn ptraced(mut command: Command) -> Result<Usage, ProgramError> {
 }
 
 /// The supervisor of user notifications. One thread attaches the program to itself and starts the
-/// command, another answers. The threads share descriptors, so the listener need not be sent: the
-/// call that sends it would itself wait for an answer.
+/// command, and another thread answers. The threads share descriptors, so the listener need not be
+/// sent. The call that sends it would itself wait for an answer.
 fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
     let notify_program = notify_program()?;
     let place: Arc<OnceLock<OwnedFd>> = Arc::default();
@@ -223,7 +224,7 @@ fn notified(mut command: Command, sync: bool) -> Result<Usage, ProgramError> {
     let asking = {
         let place = place.clone();
         std::thread::spawn(move || -> std::io::Result<u32> {
-            // From here on each call of this thread waits for an answer.
+            // From now on each call of this thread waits for an answer.
             let _ = place.set(sys::attach_with_listener(&notify_program)?);
             Ok(command.spawn()?.id())
         })

@@ -5,10 +5,11 @@ use crate::{Error, Lab};
 use std::path::Path;
 use std::process::Command;
 
-/// nsjail in its mode for one run, without a configuration file.
+/// Prepares nsjail in its mode for a single run, without a configuration file.
 pub fn nsjail(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
-    // Started by root, nsjail must switch to another user outside, too: inside, outside, count.
+    // If root starts nsjail, it must also switch to another user outside. The argument has the id
+    // inside, the id outside and the count.
     let user = if lab.machine().root {
         "60578:60578:1"
     } else {
@@ -56,7 +57,7 @@ pub fn nsjail(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     )
 }
 
-/// bubblewrap.
+/// Prepares bubblewrap.
 pub fn bubblewrap(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
     let make = move || {
@@ -84,7 +85,7 @@ pub fn bubblewrap(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     )
 }
 
-/// firejail, without a profile.
+/// Prepares firejail without a profile.
 pub fn firejail(_lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
     let make = move || {

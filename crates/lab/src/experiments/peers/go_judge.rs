@@ -1,5 +1,5 @@
-//! go-judge, a server with an HTTP interface. The experiment `peers` keeps one
-//! connection, and `service` several.
+//! go-judge, a server with an HTTP interface. The experiment `peers` keeps one connection to it,
+//! and `service` keeps several.
 
 use super::PreparedPeer;
 use crate::{Error, Lab};
@@ -15,21 +15,23 @@ pub const REQUEST_BODY: &str = r#"{"cmd":[{"args":["/bin/true"],"env":["PATH=/us
 /// The server, which ends on drop.
 pub struct Server {
     child: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
 }
 
 impl Server {
-    /// Starts the server with these options beside its defaults, and waits until it answers.
+    /// Starts the server with these options in addition to its defaults, and waits until it
+    /// answers.
     ///
     /// # Errors
-    /// It does not start.
+    /// The server does not start.
     pub fn start(lab: &Lab, path: &Path, options: &[&str]) -> Result<Server, Error> {
         let directory = lab.directory().join("go-judge");
         std::fs::create_dir_all(&directory)
             .map_err(Error::system("create a directory for go-judge"))?;
         let failed = |what: &'static str| Error::system::<std::io::Error>(what);
-        // A free port. Another process could take it before go-judge does, which is unlikely.
+        // Find a free port. Another process could use it before go-judge does, but that is
+        // unlikely.
         let listener = TcpListener::bind("127.0.0.1:0").map_err(failed("find a port"))?;
         let address = listener.local_addr().map_err(failed("find a port"))?;
         drop(listener);
@@ -68,7 +70,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // After SIGTERM it removes its cgroups.
+        // After SIGTERM go-judge removes its cgroups.
         if let Some(pid) = rustix::process::Pid::from_raw(self.child.id() as i32) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
@@ -79,7 +81,7 @@ impl Drop for Server {
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // The server leaves its own cgroups; those of its containers are empty by now.
+        // The server leaves its own cgroups. The cgroups of its containers are empty by now.
         super::remove_cgroups(&super::cgroups_of("go-judge"), &["api", "containers", ""]);
     }
 }

@@ -5,7 +5,7 @@ use crate::{Error, Lab};
 use std::path::Path;
 use std::process::Command;
 
-/// The box. A judge on this machine is unlikely to use this number.
+/// The argument with the box number. A judge on this machine is unlikely to use this number.
 const BOX_ID_ARGUMENT: &str = "--box-id=917";
 
 /// The box, which is removed on drop.

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `command` | sandboxes that are a command for one run: nsjail, bubblewrap, firejail |
+//! | `command` | sandboxes that run one command for each run: nsjail, bubblewrap, firejail |
 //! | `isolate` | isolate, whose box is created once |
 //! | `oci` | crun and runc, which run bundles |
 //! | `go_judge` | go-judge, a server |
@@ -36,7 +36,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 struct PreparedPeer {
     /// Runs /bin/true once.
     run: Box<dyn FnMut() -> Result<(), Error>>,
-    /// What the sandbox does for a run.
+    /// A description of what the sandbox does for a run.
     about: &'static str,
 }
 
@@ -190,7 +190,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     Ok(())
 }
 
-/// The top-level directories and links that system programs need: path, and target of a link.
+/// The top-level directories and links that system programs need, each with the target if it is a
+/// link.
 fn system() -> Vec<(PathBuf, Option<PathBuf>)> {
     let all = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin"].map(PathBuf::from);
     let there = all
@@ -201,9 +202,9 @@ fn system() -> Vec<(PathBuf, Option<PathBuf>)> {
         .collect()
 }
 
-/// Runs a peer's command. If it fails, the error has the end of its standard error.
+/// Runs a peer's command. If it fails, the error contains the end of the command's standard error.
 fn quiet(command: &mut Command) -> Result<(), Error> {
-    // A file, not a pipe, as it is read only after a failure.
+    // Use a file and not a pipe, because it is read only after a failure.
     let mut words = tempfile::tempfile().map_err(Error::system("create a temporary file"))?;
     let for_it = words
         .try_clone()
@@ -234,8 +235,8 @@ fn quiet(command: &mut Command) -> Result<(), Error> {
     }
 }
 
-/// Tries a command once with its standard error caught, then measures it with /dev/null, so that a
-/// measured run opens no file of the lab.
+/// Tries a command once with captured standard error. The measured runs use /dev/null, so that they
+/// open no file of the lab.
 fn tried(
     mut make: impl FnMut() -> Command + 'static,
     about: &'static str,
@@ -249,7 +250,7 @@ fn tried(
             .stderr(Stdio::null());
         bare::success_with_timeout(command).map_err(|error| match error {
             Error::Timeout { .. } | Error::Interrupted => error,
-            // Run again, for its standard error.
+            // Run the command again to capture its standard error.
             error => match quiet(&mut make()) {
                 Err(words) => words,
                 Ok(()) => Error::other(format!(
@@ -265,14 +266,14 @@ fn tried(
 }
 
 /// The unique name of a peer's cgroups at the top of each hierarchy. It must not begin like a
-/// supervisor's: a starting supervisor removes empty cgroups with such names whose owner is dead,
-/// and the peer's look like that between two runs.
+/// supervisor's name. A starting supervisor removes empty cgroups with such names if their owner
+/// seems to be dead, as the peer's owner would between two runs.
 fn cgroups_of(peer: &str) -> String {
     format!("lab-of-millibox-{}-{peer}", std::process::id())
 }
 
-/// Removes the cgroups that a peer left at the top of each hierarchy: these directories in `name`,
-/// in this order. The kernel removes only cgroups without processes and children.
+/// Removes the cgroups that a peer left at the top of each hierarchy, which are these directories
+/// in `name`, in this order. The kernel removes only cgroups without processes and children.
 fn remove_cgroups(name: &str, below: &[&str]) {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     for line in mounts.lines() {

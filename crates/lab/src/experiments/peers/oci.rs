@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// crun, without cgroups.
+/// Prepares crun without cgroups.
 pub fn crun(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let bundle = bundle(lab, "crun")?;
     let (path, mut number) = (path.to_owned(), 0u32);
@@ -31,7 +31,7 @@ pub fn crun(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     )
 }
 
-/// runc, which creates its cgroups at the top of each hierarchy and removes them.
+/// Prepares runc, which creates its cgroups at the top of each hierarchy and removes them.
 pub fn runc(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     if !lab.machine().root {
         return Err(Error::other("runc creates cgroups, which needs root here"));
@@ -63,7 +63,8 @@ pub fn runc(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     )
 }
 
-/// The cgroup directories that runc leaves. On drop, empty ones are removed.
+/// The cgroup directories that runc leaves. When this value is dropped, empty directories are
+/// removed.
 struct RuncCgroups;
 
 impl Drop for RuncCgroups {

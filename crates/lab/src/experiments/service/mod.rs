@@ -23,9 +23,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Connections with a request in flight on each, for both servers.
+/// The numbers of connections for both servers. Each connection has a request in flight.
 const CONNECTIONS: [usize; 3] = [1, 2, 8];
-/// The same for the service's own interface.
+/// The numbers of connections for the service's own interface.
 const OWN_CONNECTIONS: [usize; 4] = [1, 2, 8, 32];
 /// A fifth of go-judge's time for each run means five times as many runs.
 const GO_JUDGE_BOUND: f64 = 0.2;
@@ -73,7 +73,7 @@ fn connections_text(count: usize) -> String {
     }
 }
 
-/// The same request of go-judge to both servers.
+/// Sends the same go-judge request to both servers.
 fn beside_go_judge(lab: &Lab, server: &Server, report: &mut Report) -> Result<(), Error> {
     let duration = turn_duration(lab);
     let mut comparison = Comparison::new("go-judge", "/bin/true in go-judge's interface")
@@ -146,7 +146,7 @@ fn figures(turn: &Turn) -> Vec<f64> {
     vec![turn.wall_ns(), at(50), at(99), turn.cpu_ns]
 }
 
-/// The service's own interface, and the library on all CPUs.
+/// Compares the service's own interface with the library on all CPUs.
 fn beside_the_library(lab: &Lab, server: &Server, report: &mut Report) -> Result<(), Error> {
     let duration = turn_duration(lab);
     let pool = Pool::with(&lab.builder())?;
@@ -155,7 +155,7 @@ fn beside_the_library(lab: &Lab, server: &Server, report: &mut Report) -> Result
     let library = move || {
         let cpu = process_cpu_ns();
         let rate = bin_true::pool_on_all_cpus(&pool, &request, &cpus, duration)?;
-        // An uncounted fifth comes before.
+        // An uncounted fifth comes first.
         let runs = rate.per_second * duration.as_secs_f64() * 1.2;
         let cpu = process_cpu_ns().saturating_sub(cpu);
         Ok(vec![1e9 / rate.per_second, cpu as f64 / runs])
@@ -192,14 +192,14 @@ fn beside_the_library(lab: &Lab, server: &Server, report: &mut Report) -> Result
     Ok(())
 }
 
-/// CPU time of this process.
+/// The CPU time of this process.
 fn process_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     let (seconds, nanoseconds) = (time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs());
     seconds * 1_000_000_000 + nanoseconds
 }
 
-/// Notes how much of the machine the load generator takes.
+/// Notes how much of the machine the load generator uses.
 fn add_client_share(lab: &Lab, table: &Table, variant: &str, report: &mut Report) {
     let median = |metric| table.figures(variant, metric).map(|figures| figures.median);
     if let (Some(wall), Some(cpu)) = (median(WALL_TIME), median(CLIENT_TIME)) {

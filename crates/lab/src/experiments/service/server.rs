@@ -7,14 +7,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long the service may take to end.
+/// The time that the service may take to end.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 const END_POLL: Duration = Duration::from_millis(20);
 
 /// The service, which ends on drop.
 pub struct Server {
     child: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
 }
 
@@ -22,7 +22,7 @@ impl Server {
     /// Starts the service with its defaults and the lab's backend, and waits until it serves.
     ///
     /// # Errors
-    /// It does not start.
+    /// The service does not start.
     pub fn start(lab: &Lab, millibox: &Path) -> Result<Server, Error> {
         let mut child = Command::new(millibox)
             .args(["serve", "--listen", "127.0.0.1:0", "--backend"])
