@@ -1,5 +1,5 @@
-//! Compiles the default seccomp profile for the target machine. At build time, because otherwise
-//! each process that starts a run would parse and compile it.
+//! Compiles the default seccomp profile for the target machine. This happens at build time because
+//! otherwise each process that starts a run would have to parse and compile the profile.
 
 use millibox_seccomp::{Arch, Policy, compile, profile, profile_with_loopback};
 use std::path::Path;

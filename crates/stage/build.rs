@@ -1,14 +1,15 @@
-//! Links the program statically: it is executed once for each run with files, and the dynamic
-//! linker would take longer than the rest of its start.
+//! Links the program statically. The program is executed once for each run with files, and the
+//! dynamic linker would take longer than the rest of the start.
 //!
-//! `-C target-feature=+crt-static` does the same, but Cargo has no such flag for one package. The
-//! compiler names shared libraries to the linker (`-Bdynamic -lgcc_s -lc`), so this script puts
-//! linker scripts with these names in front, which name the static libraries.
+//! `-C target-feature=+crt-static` does the same, but Cargo cannot set that flag for a single
+//! package. The compiler passes the names of shared libraries to the linker (`-Bdynamic -lgcc_s
+//! -lc`). So this script adds a directory of linker scripts to the front of the search path. The
+//! scripts have these names and refer to the static libraries.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Libraries that the compiler names, with the static ones that replace them.
+/// The libraries that the compiler names, each with the static libraries that replace it.
 const LIBRARIES: [(&str, &[&str]); 7] = [
     ("gcc_s", &["gcc_eh", "gcc"]),
     ("util", &["util"]),
@@ -39,14 +40,15 @@ fn main() {
         std::fs::write(Path::new(&out).join(format!("lib{shared}.so")), script)
             .expect("write a linker script");
     }
-    // Only for the program: packages that use the library of this one stay as they are.
+    // This applies to the program only. Packages that use the library of this package are linked as
+    // usual.
     println!("cargo::rustc-link-arg-bins=-L{out}");
     println!("cargo::rustc-link-arg-bins=-no-pie");
     println!("cargo::rustc-link-arg-bins=-static");
 }
 
-/// Whether the compiler finds all static libraries. Some distributions package them separately;
-/// there the program is linked dynamically.
+/// Whether the compiler finds all static libraries. Some distributions package them separately. If
+/// they are missing, the program is linked dynamically.
 fn are_installed() -> bool {
     LIBRARIES
         .iter()
@@ -56,7 +58,7 @@ fn are_installed() -> bool {
             let output = Command::new("cc")
                 .arg(format!("-print-file-name={file}"))
                 .output();
-            // The compiler prints the name alone if it finds no such file.
+            // The compiler prints only the name if it finds no such file.
             output.is_ok_and(|output| output.stdout.trim_ascii() != file.as_bytes())
         })
 }

@@ -1,14 +1,14 @@
 //! Golden files: the expected messages of a crate, one line per variant.
 //!
-//! `MILLIBOX_GOLDEN=write` rewrites the files that a test compares. Review the changes.
+//! `MILLIBOX_GOLDEN=write` makes a test rewrite its files. Review the changes.
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
 use std::path::Path;
 
 /// Compares messages with the file `tests/golden/NAME` of the crate in `directory`, which is
-/// `env!("CARGO_MANIFEST_DIR")`. Each message is one line, `VARIANT: MESSAGE`, with line breaks
-/// shown as `\n`.
+/// `env!("CARGO_MANIFEST_DIR")`. Each message is one line of the form `VARIANT: MESSAGE`, in which
+/// line breaks are shown as `\n`.
 ///
 /// # Panics
 ///

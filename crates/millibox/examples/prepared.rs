@@ -1,5 +1,5 @@
-//! Measures a Python program that is executed against one that is a copy of a prepared interpreter,
-//! one after the other in blocks, beside posix_spawn(3) without a sandbox.
+//! Compares three ways to run a Python program: executing it, copying a prepared interpreter, and
+//! posix_spawn(3) without a sandbox. The kinds of runs alternate in blocks.
 //!
 //! ```sh
 //! cargo build --release -p millibox-supervisor -p millibox-ready
@@ -9,14 +9,15 @@
 //!
 //! If `PYTHONPATH` names a directory, the programs find modules there.
 //!
-//! Arguments: the number of runs of each kind, the program, and the modules to import beforehand.
+//! The arguments are the number of runs of each kind, the program, and the modules to import
+//! beforehand.
 
 use millibox::{Outcome, Prepare, Request, Start, Supervisor, World};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const PYTHON: &str = "/usr/bin/python3";
-/// The runs of one kind before the next kind.
+/// The number of consecutive runs of one kind.
 const BLOCK: usize = 10;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

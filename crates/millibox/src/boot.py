@@ -1,12 +1,12 @@
-# The beginning of a prepared interpreter: imports modules, announces that it is ready, and
-# continues in each copy as `python3 ARGUMENTS` would. See docs/internals/prepared.md.
+# The program with which a prepared interpreter begins. It imports modules, announces that it is
+# ready, and continues in each copy as `python3 ARGUMENTS` would. See docs/internals/prepared.md.
 #
-# Arguments: the path of libmillibox_ready.so, and the modules to import.
+# The arguments are the path of libmillibox_ready.so and the modules to import.
 import sys
 
 
 def _prepare():
-    # Names of this file, because an import in a copy would touch memory.
+    # Import these modules for the whole file, because an import in a copy would touch memory.
     global atexit, gc, io, os, runpy, threading, time, SourceFileLoader
     at_start = set(sys.modules)
     import atexit, builtins, ctypes, gc, io, os, runpy, threading, time, types
@@ -28,12 +28,12 @@ def _prepare():
     after = ctypes.pythonapi.PyOS_AfterFork_Child
     before.restype = after.restype = None
     loaded = {name.partition(".")[0] for name in sys.modules} - at_start
-    # Work that is done once for each process is done here.
+    # Let the interpreter do work here that it does once for each process.
     exec(compile("pass", "<string>", "exec"), {"__name__": "__main__"})
     own = dict(os.environ)
-    # The end of the strings of a run with the same variables, after the end of its last argument.
+    # What follows the last argument in the strings of a run whose variables are the same.
     own_strings = b"\0" + b"".join(b"%s=%s\0" % pair for pair in os.environb.items())
-    # The options before "-c" of this program. A run with the same options can use this interpreter.
+    # The options before this program's "-c". A run with the same options can use this interpreter.
     options = sys.orig_argv[1:] if hasattr(sys, "orig_argv") else ["-c"]
     options = options[: options.index("-c")]
     flush_all = ctypes.pythonapi.fflush
@@ -47,13 +47,13 @@ def _prepare():
     has_handlers = not all(_is_needless(one) for handlers in fork_handlers for one in handlers)
     if not has_handlers and "random" in sys.modules:
         random = sys.modules["random"]._inst
-        # The method of the type in C. That of the class in Python touches more memory.
+        # Use the method of the C type. The one of the Python class touches more memory.
         seed = super(type(random), random).seed
         random.gauss_next = None
     del fork_handlers
     gc.collect()
     gc.freeze()
-    # All attributes that the copy needs are looked up above or are in modules that are imported.
+    # All attributes that the copy needs were looked up above or are in imported modules.
     if has_handlers:
         before()
     length = ready(buffer, len(buffer), counts)
@@ -64,7 +64,7 @@ def _prepare():
     if length < 0:
         raise SystemExit("millibox: this process is not a template")
     # --- The code below runs in the copy.
-    # Each page of memory that a copy touches is copied, so it touches few objects.
+    # Each page that a copy touches is copied, so this code touches few objects.
     strings = read_bytes(buffer, length)
     if counts[1] == len(own) and strings.endswith(own_strings):
         environment = own
@@ -84,7 +84,7 @@ def _prepare():
     how = _understand(arguments, options)
     directory = "."
     if how is not None and how[0] == "file":
-        # realpath(3), because os.path.realpath touches more memory.
+        # Use realpath(3), because os.path.realpath touches more memory.
         path = how[1][0]
         directory = real_path(path.encode(*encoding), buffer)
         directory = directory.decode(*encoding) if directory else os.path.realpath(path)
@@ -92,7 +92,7 @@ def _prepare():
     del buffer, strings
     is_other_start = environment is not own and not _same_start(own, environment)
     if how is None or is_other_start or _is_shadowed(directory, loaded):
-        # The interpreter itself would start in another way.
+        # The interpreter would start differently for this run, so execute it.
         os.execve(sys.executable, arguments or [""], environment)
     if environment is not own:
         _change_environment(own, environment)
@@ -100,7 +100,7 @@ def _prepare():
     sys.stdin = sys.__stdin__ = _stream(0, kinds & 3, *streams[0])
     sys.stdout = sys.__stdout__ = _stream(1, kinds >> 2 & 3, *streams[1])
     sys.stderr = sys.__stderr__ = _stream(2, kinds >> 4 & 3, *streams[2])
-    # `random` reseeds itself after a fork, numpy does not.
+    # `random` is reseeded after a fork, but numpy is not.
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         numpy_random.seed()
@@ -135,9 +135,10 @@ def _change_environment(own, environment):
 
 
 def _fork_handlers():
-    """The lists of functions that the interpreter calls before a fork, and after it in the child.
+    """Returns the lists of functions that are called before a fork, and after it in the child.
 
-    os.register_at_fork only adds to these lists, so they are found by what was added.
+    os.register_at_fork can only add to these lists, so this function adds a mark and looks for the
+    lists that contain it.
     """
 
     def mark():
@@ -153,10 +154,10 @@ def _fork_handlers():
 
 
 def _is_needless(handler):
-    """Whether a handler has nothing to do in a copy of a process with one thread.
+    """Whether a fork handler is unnecessary in a copy of a process with one thread.
 
-    These handlers renew locks and forget other threads and event loops. A template holds no lock
-    and has no other thread or event loop. `random` is reseeded separately.
+    Such handlers renew locks and forget other threads and event loops. A template holds no locks
+    and has no other threads or event loops. `random` is reseeded separately.
     """
     owner = getattr(handler, "__self__", None)
     if type(owner) in (type(threading.Lock()), type(threading.RLock())):
@@ -167,12 +168,12 @@ def _is_needless(handler):
 
 
 def _known_modules():
-    """The imported modules and the last of them, after which a program's modules follow."""
+    """Returns the imported modules and the last of them. A program's modules come after it."""
     return set(sys.modules), next(reversed(sys.modules))
 
 
 def _new_modules(known):
-    """The names of the modules that were imported after the call of `_known_modules`."""
+    """Returns the names of the modules that were imported after the call of `_known_modules`."""
     names, last = known
     if last not in sys.modules:
         return [name for name in sys.modules if name not in names]
@@ -189,9 +190,9 @@ STAGE = "millibox-stage"
 
 
 def _understand(arguments, options):
-    """The kind of the program, its code and its argv; None if the interpreter has to start for it.
+    """Returns the kind of program, its code and its argv. None means to start the interpreter.
 
-    The code of a file is its path, and its content or an OSError.
+    The code of a file is a pair of its path and either its content or an OSError.
     """
     rest = arguments[1:]
     if rest[: len(options)] != options:
@@ -214,14 +215,14 @@ def _understand(arguments, options):
     except OSError as error:
         content = error
     else:
-        # The interpreter would take the file for an archive.
+        # The interpreter would treat the file as an archive.
         if content.startswith(b"PK\3\4"):
             return None
     return "file", (path, content), rest
 
 
 def _is_shadowed(directory, loaded):
-    """Whether the program has a module of its own with the name of one that is loaded already."""
+    """Whether the program has a module with the same name as a module that is already loaded."""
     try:
         names = os.listdir(directory)
     except OSError:
@@ -230,7 +231,7 @@ def _is_shadowed(directory, loaded):
 
 
 def _same_start(own, environment):
-    """Whether the variables that an interpreter and its libraries read at their start are equal."""
+    """Whether the variables that an interpreter and its libraries read at start are equal."""
 
     def relevant(variables):
         prefixes = ("PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "OMP_", "OPENBLAS_", "MKL_")
@@ -247,8 +248,9 @@ def _same_start(own, environment):
 def _prepare_streams():
     """Opens the standard streams for /dev/null, which the template has, and for pipes.
 
-    Whether a stream can seek is asked when it is opened. Returns for each of the three streams its
-    encoding and error handler, and itself for the beginning of a file and for a pipe.
+    Python checks whether a stream can seek when it opens the stream. Returns the encoding and the
+    error handler of each of the three streams, and two objects: one for the beginning of a file and
+    one for a pipe.
     """
     ends = os.pipe()
     streams = []
@@ -265,12 +267,12 @@ def _prepare_streams():
     return streams
 
 
-# How millibox_ready_streams describes a descriptor.
+# The values with which millibox_ready_streams describes a descriptor.
 CLOSED, AT_BEGINNING, PIPE = 0, 1, 2
 
 
 def _stream(number, kind, encoding, errors, file, pipe):
-    """The standard stream of the copy."""
+    """Returns a standard stream of the copy."""
     if kind == AT_BEGINNING:
         return file
     if kind == PIPE:
@@ -383,14 +385,14 @@ def _flush():
 
 
 def _finish(status, known, flush_all):
-    """What the interpreter does at its end, without taking apart what the template has imported."""
+    """Ends as the interpreter does, but does not tear down the modules of the template."""
     try:
         threading._shutdown()
     except BaseException as error:
         _show(error)
     atexit._run_exitfuncs()
     failed = _flush()
-    # The modules of the run go away, so files that are still open are flushed, and finalizers run.
+    # Drop the modules of the run, so that open files are flushed and finalizers run.
     scopes = []
     for name in ["__main__"] + _new_modules(known):
         module = sys.modules.pop(name, None)

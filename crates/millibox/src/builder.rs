@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// The environment variable with the parent of the cgroups.
+/// The environment variable that names the parent of the cgroups.
 const CGROUP_PARENT: &str = "MILLIBOX_CGROUP_PARENT";
 
 /// The resource backend that a supervisor uses.
@@ -30,7 +30,7 @@ const CGROUP_PARENT: &str = "MILLIBOX_CGROUP_PARENT";
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackendChoice {
-    /// The best available one. Without cgroups, limits that need one are rejected.
+    /// The best available backend. Without cgroups, limits that need a cgroup are rejected.
     #[default]
     Auto,
     /// Version 2 cgroups, or an error.
@@ -41,7 +41,7 @@ pub enum BackendChoice {
     Rlimit,
 }
 
-/// The options of a supervisor. Methods do not check their values; all mistakes are reported
+/// The options of a supervisor. The methods do not check their values; all mistakes are reported
 /// together at the start.
 ///
 /// ```
@@ -64,7 +64,7 @@ pub struct Builder {
     pub(crate) launcher: Option<Arc<dyn Launcher>>,
 }
 
-/// A supervisor that this process has started and that has not sent its greeting yet.
+/// A supervisor that this process has started and that has not yet sent its greeting.
 pub(crate) struct Spawned {
     pub(crate) socket: OwnedFd,
     pub(crate) process: Process,
@@ -78,8 +78,8 @@ impl Builder {
     pub const MAX_SLOTS: usize = MAX_SLOTS;
 
     /// Sets the path of the supervisor's executable. The default is the value of the environment
-    /// variable `MILLIBOX_SUPERVISOR`. If that is not set, the library looks beside the running
-    /// program, in libexec/millibox of the same prefix and on `PATH`.
+    /// variable `MILLIBOX_SUPERVISOR`. If the variable is not set, the library looks beside the
+    /// running program, in libexec/millibox of the same prefix and on `PATH`.
     #[must_use]
     pub fn executable(mut self, path: impl Into<PathBuf>) -> Builder {
         self.executable = Some(path.into());
@@ -87,7 +87,7 @@ impl Builder {
     }
 
     /// Sets the number of runs that are served at the same time, from 1 to 512
-    /// ([`Builder::MAX_SLOTS`]). The default is one for each CPU.
+    /// ([`Builder::MAX_SLOTS`]). The default is one run for each CPU.
     #[must_use]
     pub fn slots(mut self, slots: usize) -> Builder {
         self.slots = Some(slots);
@@ -95,8 +95,8 @@ impl Builder {
     }
 
     /// Sets the runners per slot, from 1 to 4. The default is 3: while one runner runs a program,
-    /// the others are cleaned up and prepare the next target. A pair needs 2. One runner is enough
-    /// for a supervisor that serves a single run.
+    /// the others are cleaned up and prepare the next target. A pair needs 2 runners. One runner is
+    /// enough for a supervisor that serves a single run.
     #[must_use]
     pub fn runners_per_slot(mut self, runners: usize) -> Builder {
         self.runners_per_slot = Some(runners);
@@ -110,9 +110,9 @@ impl Builder {
         self
     }
 
-    /// Sets the parent of the sandbox's cgroups: an absolute path in each hierarchy, as it is
+    /// Sets the parent of the sandbox's cgroups, as an absolute path within each hierarchy as
     /// mounted here. The default is the value of the environment variable `MILLIBOX_CGROUP_PARENT`.
-    /// If that is not set or empty, the supervisor chooses a place.
+    /// If the variable is unset or empty, the supervisor chooses a place.
     #[must_use]
     pub fn cgroup_parent(mut self, path: impl Into<String>) -> Builder {
         self.cgroup_parent = Some(path.into());
@@ -120,23 +120,23 @@ impl Builder {
     }
 
     /// Sets the user and group that the supervisor switches to if this process is root. The default
-    /// is an unused id. For other users, only their own ids are valid; with others the start fails.
+    /// is an unused id. Any other user may only pass its own ids; with other ids the start fails.
     #[must_use]
     pub fn user(mut self, uid: u32, gid: u32) -> Builder {
         self.user = Some((uid, gid));
         self
     }
 
-    /// Keeps each slot on one CPU, with its runs that specify no CPUs, so that run times vary less.
-    /// Slots share a CPU only if there are more slots than CPUs.
+    /// Keeps each slot on one CPU, together with its runs that specify no CPUs, so that run times
+    /// vary less. Slots share a CPU only if there are more slots than CPUs.
     #[must_use]
     pub fn pin_slots(mut self, pin: bool) -> Builder {
         self.pin = pin;
         self
     }
 
-    /// Keeps the supervisor and its runs on these CPUs, at least one, with numbers up to 1023. The
-    /// default is all CPUs. A run that specifies its own CPUs gets those.
+    /// Keeps the supervisor and its runs on these CPUs. Pass at least one CPU number, up to 1023.
+    /// The default is all CPUs. A run that specifies its own CPUs uses those.
     #[must_use]
     pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Builder {
         self.cpus = Some(cpus.into_iter().collect());
@@ -151,7 +151,7 @@ impl Builder {
         self
     }
 
-    /// Starts the supervisor. It lives as long as this process and serves no other process, so
+    /// Starts the supervisor. The supervisor ends with this process and serves no other process, so
     /// start it after a fork(2), not before.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ impl Builder {
         })
     }
 
-    /// The mistakes in CPUs and numbers.
+    /// The mistakes in the CPUs and numbers.
     fn mistakes(&self) -> Vec<OptionMistake> {
         let mut mistakes = Vec::new();
         if self.cpus.as_ref().is_some_and(Vec::is_empty) {
@@ -294,7 +294,7 @@ impl Builder {
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
         command.current_dir("/").env_clear();
-        // systemd-run needs these to find the user's manager.
+        // systemd-run needs these variables to find the user's manager.
         for name in ["PATH", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);

@@ -6,10 +6,10 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::OwnedFd;
 
-/// Number of bytes to read from a stream with one system call.
+/// The number of bytes to read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// The result of [`Supervisor::output`]; see there for an example.
+/// The result of [`Supervisor::output`].
 ///
 /// ```
 /// use millibox::{Request, Supervisor};
@@ -22,13 +22,13 @@ const CHUNK_BYTES: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {
-    /// How the run ended, and what it used.
+    /// The outcome and the figures of the run.
     pub result: RunResult,
-    /// What the program wrote to standard output, up to the limit.
+    /// The program's standard output, up to the limit.
     pub stdout: Vec<u8>,
-    /// What the program wrote to standard error, up to the limit.
+    /// The program's standard error, up to the limit.
     pub stderr: Vec<u8>,
-    /// The program wrote more than the limit allows, and the rest is lost.
+    /// Whether the program wrote more than the limit allows; the rest is lost.
     pub truncated: bool,
 }
 
@@ -43,7 +43,7 @@ impl Supervisor {
     /// Runs a program to its end and returns its output. [`Request::input`] sets its standard
     /// input.
     ///
-    /// Standard output and standard error together may have `max_bytes` bytes. If the program
+    /// Standard output and standard error together may contain `max_bytes` bytes. If the program
     /// writes more, the run ends with [`Outcome::OutputLimit`], and exactly `max_bytes` bytes are
     /// returned.
     ///
@@ -58,13 +58,14 @@ impl Supervisor {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Supervisor::run`] and [`Handle::wait`], or no pipe can be created.
+    /// The errors of [`Supervisor::run`] and [`Handle::wait`] apply, or a pipe cannot be created.
     pub fn output(&self, request: &Request, max_bytes: u64) -> Result<Output, Error> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(Error::system("create a pipe"));
         let ((stdout, write_stdout), (stderr, write_stderr)) = (pipe()?, pipe()?);
         let request = request.clone().stdout(write_stdout).stderr(write_stderr);
         let handle = self.run(&request)?;
-        // The request holds write ends of the pipes. While they are open, the pipes do not end.
+        // The request keeps the write ends of the pipes open, and while they are open, the pipes do
+        // not end.
         drop(request);
         let mut streams = [Stream::new(stdout), Stream::new(stderr)];
         let truncated = read_all(&mut streams, max_bytes, &handle)?;
@@ -79,7 +80,7 @@ impl Supervisor {
 }
 
 struct Stream {
-    /// `None` after its end.
+    /// `None` after the end of the stream.
     pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
 }
@@ -113,8 +114,8 @@ impl Stream {
     }
 }
 
-/// Reads both streams until they end or together have `max_bytes` bytes. In the second case the run
-/// is ended; returns whether that happened.
+/// Reads both streams until they end or together have `max_bytes` bytes. In the second case, ends
+/// the run. Returns whether the run was ended.
 fn read_all(streams: &mut [Stream; 2], max_bytes: u64, handle: &Handle) -> Result<bool, Error> {
     let failed = Error::system("read the output of the program");
     loop {

@@ -1,5 +1,5 @@
-//! Conversions between the library's types and those of the protocol. They are functions and not
-//! implementations of `From`, which would make the types of the protocol public.
+//! Conversions between the library's types and the protocol's types. They are functions because
+//! implementations of `From` would make the protocol's types public.
 
 use crate::{
     BindMount, Figures, FrameFault, Mount, Outcome, ProcMount, RunResult, Start, TmpfsMount,

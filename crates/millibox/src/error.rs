@@ -8,7 +8,7 @@ use millibox_wire::{MAX_CPUS, RLIMITS};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Why a call of this library failed. A run that fails is not an error but an
+/// The reason why a call of this library failed. A failed run is not an error but an
 /// [`Outcome`](crate::Outcome).
 ///
 /// ```
@@ -25,16 +25,16 @@ pub enum Error {
     /// No supervisor could be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The supervisor ended, or the connection was closed; this is the reason.
+    /// The supervisor ended, or the connection was closed, for this reason.
     #[error("supervisor died: {0}")]
     Died(EndReason),
-    /// The request is not valid; nothing was sent. The list has all mistakes that were found.
+    /// The request is not valid; nothing was sent. The list contains all mistakes that were found.
     #[error(transparent)]
     Request(#[from] Mistakes<RequestMistake>),
     /// A system call of the library failed.
     #[error("cannot {what}: {error}{}", remedy(.error, None))]
     System {
-        /// The action that failed, as the predicate of "cannot ...".
+        /// The failed action, as it continues "cannot ...".
         what: &'static str,
         /// The kernel's error.
         error: std::io::Error,
@@ -98,20 +98,20 @@ pub enum RequestMistake {
         "argv and argv[0] must not be empty; pass the name of the program as the first argument"
     )]
     NoArgv0,
-    /// A script is given by descriptor.
+    /// The program is a script and was passed by descriptor.
     #[error(
         "the program is a script, which cannot be executed by descriptor: its interpreter would \
          open it by name, and a descriptor has no name (execveat(2), BUGS); pass its path, or run \
          the interpreter with the script as standard input"
     )]
     ScriptByDescriptor,
-    /// A variable of the environment has no name.
+    /// An environment variable has no name.
     #[error("the environment variable {0:?} has no name")]
     UnnamedVariable(OsString),
-    /// The name of a variable contains `=`.
+    /// The name of an environment variable contains `=`.
     #[error("the environment variable name {0:?} contains a =, which begins the value")]
     VariableHasEquals(OsString),
-    /// The name of a variable contains a NUL byte.
+    /// The name of an environment variable contains a NUL byte.
     #[error("the environment variable name {0:?} contains a NUL byte")]
     VariableHasNul(OsString),
     /// A path, argument or variable contains a NUL byte.
@@ -123,9 +123,9 @@ pub enum RequestMistake {
          accepted; pass long data in a file"
     )]
     TooLong {
-        /// The bytes of all three.
+        /// The total number of bytes.
         bytes: usize,
-        /// The largest number of bytes.
+        /// The maximum number of bytes.
         max_bytes: usize,
     },
     /// The name of a resource limit is unknown.
@@ -141,7 +141,7 @@ pub enum RequestMistake {
         remedy(&error_text(*.0), None)
     )]
     Input(i32),
-    /// The library of prepared programs is at none of these paths.
+    /// The library of prepared programs does not exist at any of these paths.
     #[error(
         "cannot find libmillibox_ready.so, looked for {}; build it with \
          `cargo build -p millibox-ready`, or set MILLIBOX_READY to its path",
@@ -173,9 +173,9 @@ pub enum RequestMistake {
     NeedsCgroup {
         /// The limit.
         limit: &'static str,
-        /// The `rlimit` backend has a weaker form of this limit.
+        /// Whether the `rlimit` backend has a weaker form of this limit.
         has_weaker_form: bool,
-        /// The better backends that cannot be used, and why.
+        /// The better backends that cannot be used, with the reasons.
         declined: Vec<BackendRefusal>,
     },
     /// A seccomp policy cannot be compiled.
@@ -191,7 +191,7 @@ pub enum RequestMistake {
     SeccompProgram(millibox_seccomp::ValidateError),
     /// A seccomp program refuses execveat(2).
     #[error(
-        "seccomp program: it answers execveat with {action:#010x}, so no program could be \
+        "seccomp program: it returns {action:#010x} for execveat, so no program could be \
          executed; allow that call"
     )]
     SeccompRefusesExec {
@@ -216,7 +216,7 @@ fn error_text(errno: i32) -> std::io::Error {
     std::io::Error::from_raw_os_error(errno)
 }
 
-/// The text of refusals in a sentence.
+/// Joins refusals to the text of one sentence.
 pub(crate) fn joined(refusals: &[BackendRefusal]) -> String {
     let refusals: Vec<String> = refusals.iter().map(ToString::to_string).collect();
     refusals.join("; ")

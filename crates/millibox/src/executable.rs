@@ -6,19 +6,21 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "millibox-supervisor";
-/// The environment variable with the path of the supervisor's executable.
+/// The environment variable that contains the path of the supervisor's executable.
 const SUPERVISOR: &str = "MILLIBOX_SUPERVISOR";
 
 /// The supervisor's executable.
 pub struct Executable {
-    /// Its absolute path: it may be executed again later, from another directory.
+    /// The absolute path, because the executable may be executed again later from another
+    /// directory.
     pub path: PathBuf,
     /// The environment variable or method that named it; `None` if it was looked up.
     named_by: Option<&'static str>,
 }
 
 impl Executable {
-    /// Takes the path that the builder names, or the environment, or looks the executable up.
+    /// Uses the path from the builder, otherwise the path from the environment, and otherwise looks
+    /// up the executable.
     pub fn choose(given: Option<&Path>) -> Result<Executable, StartError> {
         let (path, named_by) = match (given, variable(SUPERVISOR)) {
             (Some(path), _) => (path.to_owned(), Some("Builder::executable")),
@@ -50,7 +52,7 @@ impl Executable {
     }
 }
 
-/// The value of an environment variable. An empty one counts as not set.
+/// The value of an environment variable. An empty variable counts as not set.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
@@ -66,8 +68,8 @@ fn find() -> Result<PathBuf, StartError> {
         .ok_or(StartError::NotFound(places))
 }
 
-/// The places of a file of millibox. If the environment names the supervisor, its directory comes
-/// first.
+/// The possible paths of a file of millibox. If the environment names the supervisor, its directory
+/// comes first.
 pub fn places(name: &str) -> Vec<PathBuf> {
     let mut places = Vec::new();
     if let Some(supervisor) = variable(SUPERVISOR).map(PathBuf::from)
@@ -100,8 +102,8 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// rustdoc builds the examples in a temporary directory, beside which no supervisor lies. An
-    /// example that finds none does not run its programs.
+    /// rustdoc builds the examples in a temporary directory that contains no supervisor. An example
+    /// that finds no supervisor does not run its programs.
     #[test]
     fn examples_without_supervisor_are_reported() {
         let on_path = || {
@@ -115,7 +117,7 @@ mod tests {
             because MILLIBOX_SUPERVISOR is not set; in the root of the checkout run cargo build \
             --bin millibox-supervisor, then MILLIBOX_SUPERVISOR=$PWD/target/debug/\
             millibox-supervisor cargo test -p millibox\n";
-        // Unlike eprintln!, this is shown although the test succeeds.
+        // Unlike the output of eprintln!, this line is shown although the test succeeds.
         std::io::stderr()
             .write_all(reason.as_bytes())
             .expect("standard error");

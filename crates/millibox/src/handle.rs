@@ -10,10 +10,10 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// A requested run: wait for it, poll it, kill it or cancel it, from any thread.
+/// The handle of a requested run, with which any thread can wait for, poll, kill or cancel the run.
 ///
-/// Dropping the handle cancels the run. A handle may outlive its
-/// [`Supervisor`](crate::Supervisor): results that arrived before remain available.
+/// Dropping the handle cancels the run. A handle may outlive its [`Supervisor`](crate::Supervisor):
+/// results that arrived earlier remain available.
 ///
 /// ```
 /// use millibox::{Outcome, Request, Supervisor};
@@ -53,7 +53,7 @@ impl Handle {
         }
     }
 
-    /// Waits for the result, at most for `timeout`. `None` after that time.
+    /// Waits for the result for at most `timeout`. Returns `None` after that time.
     ///
     /// # Errors
     /// The supervisor ended before the run.
@@ -62,7 +62,7 @@ impl Handle {
         Ok(result.map(|result| self.names.add_to(result)))
     }
 
-    /// The result, if it has arrived. Does not wait.
+    /// Returns the result if it has arrived. Does not wait.
     ///
     /// # Errors
     /// The supervisor ended before the run.
@@ -71,9 +71,9 @@ impl Handle {
         Ok(result.map(|result| self.names.add_to(result)))
     }
 
-    /// Returns a future of the result, for any asynchronous runtime: a thread of this crate wakes
-    /// the task. Dropping the future does not affect the run; dropping the handle cancels it. A
-    /// handle can also be awaited itself.
+    /// Returns a future of the result. It works in any asynchronous runtime, because a thread of
+    /// this crate wakes the task. Dropping the future does not affect the run, but dropping the
+    /// handle cancels the run. A handle can also be awaited directly.
     ///
     /// ```
     /// # async fn example() -> Result<(), millibox::Error> {
@@ -92,8 +92,8 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// The future has the errors of [`Handle::wait`]. It also fails if no thread can be started to
-    /// wait for the supervisor.
+    /// The future returns the errors of [`Handle::wait`]. It also fails if no thread can be started
+    /// to wait for the supervisor.
     pub fn wait_async(&self) -> Wait<'_> {
         Wait { handle: self }
     }
@@ -107,30 +107,30 @@ impl Handle {
     }
 
     /// Ends the run, or removes it from the queue. Its outcome is
-    /// [`Outcome::Killed`](crate::Outcome::Killed), unless it had ended before.
+    /// [`Outcome::Killed`](crate::Outcome::Killed), unless the run had already ended.
     pub fn kill(&self) {
         self.connection.kill(self.id, KillReason::Caller);
     }
 
     /// Ends the run because it wrote more output than allowed. Its outcome is
-    /// [`Outcome::OutputLimit`](crate::Outcome::OutputLimit), unless it had ended before.
+    /// [`Outcome::OutputLimit`](crate::Outcome::OutputLimit), unless the run had already ended.
     pub fn kill_for_output(&self) {
         self.connection.kill(self.id, KillReason::OutputLimit);
     }
 
     /// Cancels the run and kills its processes. Its outcome is
-    /// [`Outcome::Cancelled`](crate::Outcome::Cancelled), unless it had ended before. A second call
-    /// has no effect.
+    /// [`Outcome::Cancelled`](crate::Outcome::Cancelled), unless the run had already ended. A
+    /// second call has no effect.
     pub fn cancel(&self) {
         self.connection.cancel(self.id);
     }
 
-    /// A descriptor that becomes readable when the result arrives or the supervisor ends, for
-    /// poll(2) and event loops.
+    /// Returns a descriptor for poll(2) and event loops. It becomes readable when the result
+    /// arrives or the supervisor ends.
     ///
     /// # Errors
     /// No descriptor can be created, or no thread can be started to read from the supervisor. The
-    /// run continues, and [`Handle::wait`] works.
+    /// run still continues, and [`Handle::wait`] works.
     pub fn event(&self) -> Result<BorrowedFd<'_>, Error> {
         match self.event.get() {
             Some(event) => Ok(event.as_fd()),

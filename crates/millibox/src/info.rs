@@ -6,7 +6,7 @@ use millibox_wire::Hello;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What is known about a running supervisor; see [`Supervisor::info`](crate::Supervisor::info).
+/// Facts about a running supervisor; see [`Supervisor::info`](crate::Supervisor::info).
 ///
 /// ```
 /// use millibox::Supervisor;
@@ -46,7 +46,7 @@ impl Info {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// The resource backend, which enforces and measures runs.
+    /// The resource backend, which limits and measures runs.
     pub fn backend(&self) -> Backend {
         self.hello.backend
     }
@@ -61,7 +61,7 @@ impl Info {
         self.hello.slots as usize
     }
 
-    /// The features that work less well than they could on this machine.
+    /// The features that do not work fully on this machine.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -73,8 +73,9 @@ impl Info {
     }
 
     /// Whether the supervisor counts file locks (fcntl(2), flock(2)), whose memory the kernel
-    /// charges to no cgroup. If it does, a run with a memory limit reaches that limit with more
-    /// than 1,024 locks. It does not if /proc hides them (`subset=pid`, `hidepid`; proc(5)).
+    /// charges to no cgroup. If it does, a run with a memory limit and more than 1,024 locks counts
+    /// as having reached that limit. The supervisor cannot count the locks if /proc hides them
+    /// (`subset=pid`, `hidepid`; proc(5)).
     pub fn counts_file_locks(&self) -> bool {
         self.hello.file_locks
     }

@@ -1,5 +1,5 @@
-//! Supervisors that another process starts: a small privileged process starts them, and the
-//! process that uses them has no privileges.
+//! Supervisors that another process starts. A small privileged process starts them, so that the
+//! process that uses them needs no privileges.
 
 use crate::connection::peek_cgroups;
 use crate::process::Process;
@@ -9,10 +9,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// How long [`Builder::launch`] waits for the greeting of the supervisor.
+/// The time that [`Builder::launch`] waits for the greeting of the supervisor.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A supervisor that this process has started for another one. This process must wait for its end.
+/// A supervisor that this process has started for another process. This process must wait for the
+/// supervisor's end.
 ///
 /// ```
 /// use millibox::{Launched, Supervisor};
@@ -28,30 +29,30 @@ pub struct LaunchedProcess {
 }
 
 impl LaunchedProcess {
-    /// Waits for the end, and removes cgroups that are left if the keeper was killed. If the
-    /// process has not ended after six seconds, it is killed.
+    /// Waits for the end of the process, and kills it if it has not ended after six seconds. If the
+    /// keeper was killed, removes the cgroups that it left.
     pub fn wait_for_end(mut self) {
         self.process.wait_for_end();
     }
 }
 
 impl AsFd for LaunchedProcess {
-    /// A pidfd, which is readable when the process has ended.
+    /// Returns a pidfd, which is readable when the process has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.process.as_fd()
     }
 }
 
 impl Builder {
-    /// Lets `launcher` start the supervisor. Only [`LaunchOptions`] are passed on: the launcher
-    /// decides about the executable, the backend, the cgroups and the user.
+    /// Lets `launcher` start the supervisor. Only [`LaunchOptions`] are passed on. The launcher
+    /// chooses the executable, the backend, the cgroups and the user.
     #[must_use]
     pub fn launcher(mut self, launcher: std::sync::Arc<dyn Launcher>) -> Builder {
         self.launcher = Some(launcher);
         self
     }
 
-    /// Sets the options that are numbers.
+    /// Sets the numeric options.
     #[must_use]
     pub fn launch_options(mut self, options: LaunchOptions) -> Builder {
         self.slots = options.slots;
@@ -62,7 +63,7 @@ impl Builder {
     }
 
     /// Starts a supervisor for another process, and waits until it has started. The supervisor ends
-    /// with this process.
+    /// when this process ends.
     ///
     /// # Errors
     /// The supervisor cannot be found or executed, or an option is not valid. If the supervisor
@@ -100,7 +101,7 @@ impl Builder {
 }
 
 impl Supervisor {
-    /// The user and group that a supervisor switches to if root starts it without specifying
-    /// others. They own no files and no other processes.
+    /// The user and group that a supervisor switches to if root starts it without specifying ids.
+    /// They own no files and no other processes.
     pub const UNPRIVILEGED_IDS: (u32, u32) = millibox_wire::UNPRIVILEGED_IDS;
 }

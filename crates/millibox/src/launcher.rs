@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The options of a supervisor that are numbers. A launcher sends these and nothing else to the
-/// process that starts the supervisor.
+/// The numeric options of a supervisor. A launcher sends only these to the process that starts the
+/// supervisor.
 ///
 /// ```
 /// use millibox::{LaunchOptions, Supervisor};
@@ -27,8 +27,9 @@ pub struct LaunchOptions {
     pub cpus: Option<Vec<usize>>,
 }
 
-/// The client's ends of a supervisor that was started. They can be sent to another process, and the
-/// supervisor ends with the process that started it and with the last copy of the socket.
+/// The client's ends of a supervisor that was started. They can be sent to another process. The
+/// supervisor ends when the process that started it ends, or when the last copy of the socket is
+/// closed.
 ///
 /// ```
 /// use millibox::{Launched, Supervisor};
@@ -44,7 +45,7 @@ pub struct Launched {
     pub socket: OwnedFd,
     /// The reading end of the supervisor's standard error.
     pub stderr: OwnedFd,
-    /// The process (pidfd_open(2)).
+    /// The pidfd of the process (pidfd_open(2)).
     pub process: OwnedFd,
 }
 

@@ -5,8 +5,8 @@
 //! * A [`World`] is what a program sees: files, ids, network and system calls. Runs in equal worlds
 //!   share their preparation, so keep values that differ between runs out of the world.
 //! * A [`Request`] is a program with arguments, descriptors and limits, in a world.
-//! * A [`Handle`] stands for one requested run: wait for it, poll it, kill it or cancel it.
-//! * A [`RunResult`] reports how the run ended and what it used.
+//! * A [`Handle`] represents one requested run. Use it to wait for, poll, kill or cancel the run.
+//! * A [`RunResult`] reports how the run ended and which resources it used.
 //!
 //! ```
 //! # fn main() -> Result<(), millibox::Error> {
@@ -26,12 +26,12 @@
 //! # }
 //! ```
 //!
-//! [`Supervisor::output`] passes input to a program and returns what it wrote. A `File` or a
-//! `PipeWriter` becomes a stream by `OwnedFd::from`. A handle can be awaited in any asynchronous
+//! [`Supervisor::output`] passes input to a program and returns its output. `OwnedFd::from` turns a
+//! `File` or a `PipeWriter` into a standard stream. A handle can be awaited in any asynchronous
 //! runtime. The feature `tokio` adds `Supervisor::output_async`.
 //!
-//! Cargo does not build the executable `millibox-supervisor` with a dependency on this crate. In a
-//! checkout of the same version run `cargo build --release --bin millibox-supervisor` and set
+//! Cargo does not build the executable `millibox-supervisor` as part of a dependency on this crate.
+//! In a checkout of the same version, run `cargo build --release --bin millibox-supervisor` and set
 //! `MILLIBOX_SUPERVISOR` to its path, or run `make install`.
 //!
 //! | file | content |
@@ -43,9 +43,9 @@
 //! | `pool` | several supervisors as one |
 //! | `world`, `mount`, `request` | what a caller can request |
 //! | `prepare` | programs that are started once and copied for each run |
-//! | `error`, `start_error`, `mistakes`, `remedy` | errors, several mistakes in one, what to do |
+//! | `error`, `start_error`, `mistakes`, `remedy` | errors, lists of mistakes, and remedies |
 //! | `result` | how a run ended |
-//! | `convert` | between these types and those of the protocol |
+//! | `convert` | conversions between these types and the protocol's types |
 //! | `connection` | the socket: requests without waiting, results in any order |
 //! | `handle` | one run |
 //! | `capture`, `tokio_output` | input from memory, captured output |

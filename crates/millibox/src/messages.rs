@@ -1,6 +1,7 @@
 //! Compares the text of every error with `tests/golden/messages.txt`.
 //!
-//! The samples are checked for completeness: a new variant without a sample does not compile.
+//! The compiler checks that the samples are complete: a new variant without a sample does not
+//! compile.
 
 use crate::{
     Backend, BackendCause, BackendRefusal, BackendStep, EndReason, Error, FrameFault, Hint,

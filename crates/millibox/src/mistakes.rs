@@ -1,8 +1,8 @@
-//! Lists of mistakes, so that a caller can correct all of them at once.
+//! Lists of mistakes, so that a caller can correct all mistakes at once.
 
 use std::fmt;
 
-/// One or more mistakes of a caller. [`Display`](fmt::Display) writes each on a line of its own.
+/// One or more mistakes of a caller. [`Display`](fmt::Display) writes each mistake on its own line.
 ///
 /// ```
 /// use millibox::{Request, RequestMistake};
@@ -19,7 +19,7 @@ use std::fmt;
 pub struct Mistakes<M>(Vec<M>);
 
 impl<M> Mistakes<M> {
-    /// Returns an error if the list has a mistake.
+    /// Returns an error if the list is not empty.
     pub(crate) fn check(list: Vec<M>) -> Result<(), Mistakes<M>> {
         if list.is_empty() {
             Ok(())
@@ -28,7 +28,7 @@ impl<M> Mistakes<M> {
         }
     }
 
-    /// The mistakes of several lists.
+    /// Joins the mistakes of several lists.
     pub(crate) fn joined(lists: impl Iterator<Item = Mistakes<M>>) -> Mistakes<M> {
         Mistakes(lists.flatten().collect())
     }

@@ -1,14 +1,14 @@
-//! Mount operations. Each kind has a type of its own, with the setters that fit it.
+//! Mount operations. Each kind with options has its own type, with the setters that apply to it.
 
 use std::path::{Path, PathBuf};
 
-/// A mount operation of a [`World`](crate::World). Its functions create operations; those of kinds
-/// with options return a type with setters.
+/// A mount operation of a [`World`](crate::World). The associated functions create operations. For
+/// kinds with options, they return a type with setters.
 ///
 /// Paths are absolute inside the new root. The source of a bind is a path of the host, as the
-/// unprivileged supervisor sees it. A missing mount point and the directories above it are created
-/// with mode 0755 if they lie on a file system of the world: one of its tmpfses or its root.
-/// Nothing is created on file systems of the host.
+/// unprivileged supervisor sees it. A missing mount point and missing parent directories are
+/// created with mode 0755 if they lie on a file system of the world, that is, on its root or one of
+/// its tmpfses. Nothing is created on file systems of the host.
 ///
 /// ```
 /// use millibox::{Mount, World};
@@ -89,8 +89,8 @@ impl Mount {
         }
     }
 
-    /// A file or directory of the host with everything below it. The run may write to it as far as
-    /// the supervisor's user may.
+    /// A file or directory of the host with everything below it. The run may write wherever the
+    /// supervisor's user may write.
     pub fn read_write(source: impl Into<PathBuf>, at: impl Into<PathBuf>) -> BindMount {
         BindMount {
             read_only: false,
@@ -120,7 +120,8 @@ impl Mount {
         }
     }
 
-    /// A procfs (proc(5)) of the run's processes. Read-only, noexec, nosuid and nodev.
+    /// A procfs (proc(5)) of the run's processes. It is mounted read-only, noexec, nosuid and
+    /// nodev.
     pub fn proc(at: impl Into<PathBuf>) -> ProcMount {
         ProcMount {
             at: at.into(),
@@ -153,7 +154,8 @@ impl Mount {
         }
     }
 
-    /// Makes `path`, a mount point of an earlier operation, the root for the following operations.
+    /// Makes `path` the root for the following operations. It must be a mount point of an earlier
+    /// operation.
     pub fn new_root(path: impl Into<PathBuf>) -> Mount {
         Mount::NewRoot { path: path.into() }
     }
@@ -173,7 +175,8 @@ impl Mount {
     }
 }
 
-/// A file or directory of the host in a world. Always nosuid; nodev unless it is a device.
+/// A file or directory of the host in a world. It is always mounted nosuid, and nodev unless it is
+/// a device.
 ///
 /// ```
 /// use millibox::{Mount, World};
@@ -194,9 +197,9 @@ pub struct BindMount {
 }
 
 impl BindMount {
-    /// Fails if a component of the source is a symbolic link. Set it if an untrusted program, such
-    /// as an earlier run, could write to a directory above the source. Links in /proc to the open
-    /// files of a process are never followed.
+    /// Makes the mount fail if a component of the source is a symbolic link. Set this if an
+    /// untrusted program, such as an earlier run, could write to a parent directory of the source.
+    /// Links in /proc to the open files of a process are never followed.
     #[must_use]
     pub fn no_follow(mut self) -> BindMount {
         self.no_follow = true;
@@ -227,18 +230,18 @@ impl BindMount {
         &self.at
     }
 
-    /// Whether it is a device node, made by [`Mount::device`].
+    /// Whether the mount is a device node, created by [`Mount::device`].
     pub fn is_device(&self) -> bool {
         self.device
     }
 
-    /// Whether the run may only read it, including submounts.
+    /// Whether the mount is read-only, including submounts.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 }
 
-/// An empty tmpfs (tmpfs(5)) in a world, new for every run. Mounted nosuid and nodev.
+/// An empty tmpfs (tmpfs(5)) in a world, new for every run. It is mounted nosuid and nodev.
 ///
 /// ```
 /// use millibox::{Mount, Outcome, Request, Supervisor, World};
@@ -262,21 +265,22 @@ pub struct TmpfsMount {
 }
 
 impl TmpfsMount {
-    /// Limits its bytes, rounded up to whole pages. By default, only the memory limit applies.
+    /// Limits the size in bytes, rounded up to whole pages. By default, only the memory limit
+    /// applies.
     #[must_use]
     pub fn size_limit(mut self, bytes: u64) -> TmpfsMount {
         self.size = Some(bytes);
         self
     }
 
-    /// Limits its inodes, including its root directory. The default is no limit.
+    /// Limits the number of inodes, including the root directory. The default is no limit.
     #[must_use]
     pub fn inode_limit(mut self, inodes: u64) -> TmpfsMount {
         self.inodes = Some(inodes);
         self
     }
 
-    /// Sets the mode of its root directory, at most 0o7777. The default is 0o1777.
+    /// Sets the mode of the root directory, at most 0o7777. The default is 0o1777.
     #[must_use]
     pub fn mode(mut self, mode: u32) -> TmpfsMount {
         self.mode = mode;
@@ -298,7 +302,8 @@ impl TmpfsMount {
     }
 }
 
-/// A procfs (proc(5)) of the run's processes in a world. Read-only, noexec, nosuid and nodev.
+/// A procfs (proc(5)) of the run's processes in a world. It is mounted read-only, noexec, nosuid
+/// and nodev.
 ///
 /// ```
 /// use millibox::{Mount, World};

@@ -1,4 +1,4 @@
-//! Moves a run's output from its pipe, with a limit.
+//! Moves a run's output from its pipe up to a limit.
 
 use crate::Handle;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -7,7 +7,7 @@ use rustix::pipe::{SpliceFlags, splice};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that a run's streams may have together.
+/// The number of bytes that a run's streams may have together.
 ///
 /// ```
 /// use millibox::{Budget, Moved, Outcome, Request, Supervisor, move_output};
@@ -27,12 +27,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Budget(AtomicU64);
 
 impl Budget {
-    /// A budget of this many bytes.
+    /// Creates a budget of this number of bytes.
     pub fn new(bytes: u64) -> Budget {
         Budget(AtomicU64::new(bytes))
     }
 
-    /// Takes up to `wanted` bytes, and returns how many it took.
+    /// Takes up to `wanted` bytes from the budget. Returns the number of bytes taken.
     fn take(&self, wanted: u64) -> u64 {
         let before = self
             .0
@@ -64,19 +64,19 @@ impl Budget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Moved {
-    /// The writer has closed its end, and everything that it wrote was moved.
+    /// The writer has closed its end, and all bytes that it wrote have been moved.
     All,
     /// The budget was used up, and the run is being ended.
     LimitReached,
 }
 
-/// Moves what a run writes from the pipe or stream socket `from` to `to`, with splice(2) where that
-/// works, until the run has closed its end or `budget` is used up. In the second case the run is
-/// ended with [`Outcome::OutputLimit`](crate::Outcome::OutputLimit).
+/// Moves a run's output from the pipe or stream socket `from` to `to`, with splice(2) where
+/// possible. Stops when the run has closed its end or `budget` is used up. In the second case the
+/// run is ended with [`Outcome::OutputLimit`](crate::Outcome::OutputLimit).
 ///
-/// At most the budget is written, to the byte. If `to` accepts no more (its reader has closed it,
-/// or an error occurs), this function returns, and the run sees a closed pipe. So pass `from` by
-/// value: a copy that the caller keeps would hold the pipe open. [`Moved`] has an example.
+/// The bytes written never exceed the budget. If `to` accepts no more bytes, because its reader has
+/// closed it or an error occurs, this function returns, and the run sees a closed pipe. `from` is
+/// passed by value because a copy in the caller would keep the pipe open. [`Moved`] has an example.
 ///
 /// # Errors
 /// `to` cannot be written for a reason other than a reader that has closed it.
@@ -90,8 +90,8 @@ pub fn move_output(
     let mut by_splice = true;
     let mut buffer = Vec::new();
     loop {
-        // Take from the budget only for available bytes: if this stream reserved more while it
-        // waits, the other stream would find nothing left and be ended with bytes to spare.
+        // Take from the budget only as many bytes as are available. If this stream reserved more
+        // while it waits, the other stream could find the budget used up although bytes remain.
         let available = match wait_for_bytes(&from) {
             Ok(available) => available,
             Err(Errno::INTR) => continue,
@@ -124,10 +124,10 @@ pub fn move_output(
                 budget.give_back(allowed);
                 match errno {
                     Errno::INTR => {}
-                    // A terminal, or a file opened for appending, cannot be spliced to.
+                    // splice(2) cannot write to a terminal or to a file opened for appending.
                     Errno::INVAL if by_splice => by_splice = false,
                     Errno::PIPE => return Ok(Moved::All),
-                    // A terminal or pipe that another process has made non-blocking.
+                    // Another process has made the terminal or pipe non-blocking.
                     Errno::AGAIN => {
                         let mut ready = [PollFd::new(&to, PollFlags::OUT)];
                         let _ = poll(&mut ready, None);
@@ -161,7 +161,7 @@ fn copy(
         match rustix::io::write(&to, &buffer[written..read]) {
             Ok(bytes) => written += bytes,
             Err(Errno::INTR) => {}
-            // The bytes that were read must be written here, or they are lost.
+            // The bytes that were read must be written here; otherwise they are lost.
             Err(Errno::AGAIN) => {
                 let mut ready = [PollFd::new(&to, PollFlags::OUT)];
                 let _ = poll(&mut ready, None);

@@ -2,21 +2,21 @@
 
 use crate::{Builder, Error, Handle, Request, StartError, Supervisor};
 
-/// One supervisor for each CPU, which stays there with all its runs.
+/// One supervisor for each CPU. Each stays on its CPU with all its runs.
 ///
 /// A single [`Supervisor`] uses all CPUs and serves them with one thread. A message to a process on
-/// another CPU takes an interrupt, which is expensive in a virtual machine, and with many CPUs the
-/// thread delays every run. In a pool a run, its runner and its supervisor share one CPU.
-/// docs/performance.md has figures.
+/// another CPU needs an interrupt, which is expensive in a virtual machine. With many CPUs, the
+/// single thread also delays every run. In a pool, a run, its runner and its supervisor share one
+/// CPU. docs/performance.md has figures.
 ///
-/// A pool is fastest if one thread on each CPU (sched_setaffinity(2)) requests runs and has some
-/// outstanding. The supervisor of that CPU then serves them, and no thread waits for a run while
-/// another supervisor is idle.
+/// A pool is fastest if one thread on each CPU (sched_setaffinity(2)) requests runs and always has
+/// several outstanding. The supervisor of that CPU then serves them, and no thread waits for a run
+/// while another supervisor is idle.
 ///
 /// A pool has costs. Each CPU has a supervisor with its runners, even if it is idle. Each
 /// supervisor has a queue of its own, so a run behind a long run waits even if another supervisor
-/// becomes idle. That suits large numbers of short runs. For long runs, request at most one for
-/// each supervisor, or use a [`Supervisor`].
+/// becomes idle. A pool therefore suits large numbers of short runs. For long runs, request at most
+/// one for each supervisor, or use a [`Supervisor`].
 ///
 /// ```
 /// use millibox::{Outcome, Pool, Request};
@@ -67,12 +67,12 @@ impl Pool {
         })
     }
 
-    /// Requests a run from the supervisor with the fewest runs, or from that of the caller's CPU if
-    /// it has at most one more and all supervisors have work. Does not wait; many runs may be
-    /// outstanding.
+    /// Requests a run from the supervisor with the fewest runs. If all supervisors are busy and the
+    /// supervisor of the caller's CPU has at most one run more, that supervisor is preferred. Does
+    /// not wait; many runs may be outstanding.
     ///
     /// # Errors
-    /// See [`Supervisor::run`]. Supervisors that have ended are skipped as long as one lives.
+    /// See [`Supervisor::run`]. Supervisors that have ended are skipped as long as one is alive.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
         self.ask(|member| member.run(request))
     }
@@ -90,8 +90,8 @@ impl Pool {
         self.members.iter().map(|member| &member.supervisor)
     }
 
-    /// Asks the chosen supervisor, and another one if that turns out to have ended. A supervisor
-    /// that was killed seems idle until it is asked.
+    /// Asks the chosen supervisor, or another one if the chosen supervisor turns out to have ended.
+    /// A supervisor that was killed seems idle until it is asked.
     fn ask<T>(&self, question: impl Fn(&Supervisor) -> Result<T, Error>) -> Result<T, Error> {
         loop {
             match question(self.choose()?) {
@@ -113,8 +113,8 @@ impl Pool {
         let least = living
             .iter()
             .min_by_key(|(unfinished, member)| (*unfinished, member.cpu != here));
-        // Threads that request one run after another would otherwise keep their first mixture of
-        // supervisors, and the results of each supervisor would wake threads on all CPUs.
+        // Otherwise threads that request one run after another would keep using the supervisors
+        // that they used first, and the results of each supervisor would wake threads on all CPUs.
         let near = living.iter().find(|(unfinished, member)| {
             member.cpu == here
                 && least.is_some_and(|(least, _)| *least >= BUSY_RUNS && *unfinished <= least + 1)
@@ -127,5 +127,6 @@ impl Pool {
     }
 }
 
-/// With this number of runs, a supervisor has one in progress and another that can begin at once.
+/// With this number of runs, a supervisor has one run in progress and another that can begin at
+/// once.
 const BUSY_RUNS: usize = 2;

@@ -7,20 +7,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The beginning of a prepared Python interpreter.
+/// The program with which a prepared Python interpreter begins.
 const BOOT: &str = include_str!("boot.py");
 /// The name of the library with which a program announces that it is ready.
 const LIBRARY: &str = "libmillibox_ready.so";
-/// The environment variable with the path of the library.
+/// The environment variable that contains the path of the library.
 const LIBRARY_VARIABLE: &str = "MILLIBOX_READY";
-/// The place of the library in the world of prepared runs.
+/// The path of the library in the world of prepared runs.
 const LIBRARY_IN_WORLD: &str = "/.millibox/libmillibox_ready.so";
 
-/// A program that is started once, up to the point at which it announces that it is ready; each run
-/// is then a copy of it in fresh namespaces.
+/// A program that is started once and runs until it announces that it is ready (the ready point).
+/// Each run is then a copy of it in fresh namespaces.
 ///
 /// Only code that all runs may share may run before the ready point: an interpreter and its
-/// modules, not the program of a user. docs/internals/prepared.md lists what differs from a program
+/// modules, not a user's program. docs/internals/prepared.md lists the differences from a program
 /// that is executed.
 ///
 /// ```
@@ -44,9 +44,9 @@ pub struct Prepare {
 
 /// A program in a world, of which runs can be copies; see [`Request::prepared`]. A clone is cheap.
 ///
-/// It is a key: the supervisor starts the program when a run first needs it, keeps at most one
-/// instance for each of its runners, and ends the least recently used instance when a run in
-/// another world needs the runner.
+/// The value only identifies the program. The supervisor starts the program when a run first needs
+/// it and keeps at most one instance for each of its runners. It ends the least recently used
+/// instance when a run in another world needs the runner.
 ///
 /// ```
 /// use millibox::{Prepare, Request, Supervisor, World};
@@ -70,8 +70,8 @@ pub struct Prepared {
 }
 
 impl Prepare {
-    /// The program at `path` inside the world. It must call `millibox_ready` of
-    /// libmillibox_ready.so, which its world has as /.millibox/libmillibox_ready.so.
+    /// Prepares the program at `path` inside the world. The program must call `millibox_ready` of
+    /// libmillibox_ready.so, which its world contains as /.millibox/libmillibox_ready.so.
     pub fn new(path: impl Into<OsString>) -> Prepare {
         let path = path.into();
         Prepare {
@@ -90,9 +90,9 @@ impl Prepare {
         }
     }
 
-    /// The Python interpreter at `path` inside the world, with these modules imported. A run's
-    /// arguments are those of `python3`: `-c CODE`, `-m MODULE`, a file, or none for a program from
-    /// standard input. With other options the copy executes the interpreter.
+    /// Prepares the Python interpreter at `path` inside the world, with these modules imported. A
+    /// run's arguments are those of `python3`: `-c CODE`, `-m MODULE`, a file, or none for a
+    /// program from standard input. With other options the copy executes the interpreter.
     pub fn python<S: Into<OsString>>(
         path: impl Into<OsString>,
         modules: impl IntoIterator<Item = S>,
@@ -103,8 +103,8 @@ impl Prepare {
         prepare
     }
 
-    /// Adds an option before all arguments but the first one. A run of a prepared interpreter needs
-    /// the same options; with others the copy executes the interpreter.
+    /// Adds an option before all arguments except the first. A run of a prepared interpreter needs
+    /// the same options; with other options the copy executes the interpreter.
     #[must_use]
     pub fn option(mut self, option: impl Into<OsString>) -> Prepare {
         self.options += 1;
@@ -119,8 +119,8 @@ impl Prepare {
         self
     }
 
-    /// Sets a variable of the environment until the program is ready. A run has the environment of
-    /// its request.
+    /// Sets an environment variable that applies until the program is ready. A run has the
+    /// environment of its request.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Prepare {
         let mut variable = name.as_ref().to_owned();
@@ -144,8 +144,8 @@ impl Prepare {
         self
     }
 
-    /// Limits the memory until the program is ready, in bytes. The default is 1 GiB. The backend
-    /// `rlimit` does not enforce it.
+    /// Limits the memory until the program is ready, in bytes. The default is 1 GiB. The `rlimit`
+    /// backend does not enforce this limit.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Prepare {
         self.limits.memory = bytes;
@@ -159,7 +159,8 @@ impl Prepare {
         self
     }
 
-    /// Restarts the program after the first run that ends at this age. The default is 10 min.
+    /// Restarts the program after the first run that ends when the program has reached this age.
+    /// The default is 10 min.
     #[must_use]
     pub fn age(mut self, age: Duration) -> Prepare {
         self.limits.age_ns = age.as_nanos().min(u128::from(u64::MAX / 2)) as u64;
@@ -187,12 +188,12 @@ impl Prepare {
 }
 
 impl World {
-    /// Prepares a program in this world. Nothing is started before a run needs it.
+    /// Prepares a program in this world. The program is not started before a run needs it.
     ///
     /// # Errors
-    /// The library libmillibox_ready.so is not beside the supervisor's executable, where
-    /// `cargo build` puts it, and the variable `MILLIBOX_READY` does not name it; or a string
-    /// contains a NUL byte.
+    /// The library libmillibox_ready.so is not beside the supervisor's executable, where `cargo
+    /// build` puts it, and the variable `MILLIBOX_READY` does not name it. It is also an error if a
+    /// string contains a NUL byte.
     pub fn prepare(&self, prepare: &Prepare) -> Result<Prepared, Error> {
         let library = library()?;
         let world = self

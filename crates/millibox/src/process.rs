@@ -14,9 +14,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How long the child may take to end: the keeper removes the cgroups first.
+/// The time that the child may take to end. The keeper removes the cgroups first.
 const END_TIMEOUT: Duration = Duration::from_secs(6);
-/// Number of bytes to read from standard error with one system call.
+/// The number of bytes to read from standard error with one system call.
 const CHUNK_BYTES: usize = 4096;
 
 /// The child process, or the child of another process.
@@ -26,7 +26,7 @@ pub struct Process {
     stderr: Option<OwnedFd>,
     /// `None` if another process started it, waits for it and removes the cgroups.
     executable: Option<PathBuf>,
-    /// The top directories of the supervisor's cgroups.
+    /// The top-level directories of the supervisor's cgroups.
     pub cgroups: Vec<String>,
 }
 
@@ -34,8 +34,8 @@ impl Process {
     /// Watches a child that was started.
     pub fn watch(mut child: Child, executable: PathBuf) -> Result<Process, Error> {
         let stderr = child.stderr.take().map(OwnedFd::from);
-        // The process id is valid only until the child is waited for, which the caller may do
-        // (SIGCHLD ignored, or a handler that waits for all children). A pidfd stays valid.
+        // The process id is valid only until the child is reaped. The caller may reap it, by
+        // ignoring SIGCHLD or with a handler that waits for all children. A pidfd stays valid.
         match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Process {
                 pidfd,
@@ -51,7 +51,7 @@ impl Process {
         }
     }
 
-    /// Watches a process that another one started.
+    /// Watches a process that another process started.
     pub fn of_other(pidfd: OwnedFd, stderr: OwnedFd) -> Process {
         Process {
             pidfd,
@@ -61,7 +61,7 @@ impl Process {
         }
     }
 
-    /// The reading end of standard error, once.
+    /// Returns the reading end of standard error on the first call.
     pub fn take_stderr(&mut self) -> Option<OwnedFd> {
         self.stderr.take()
     }
@@ -72,13 +72,13 @@ impl Process {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Waits for the child, whose socket is closed, and returns why it ended.
+    /// Waits for the child, whose socket is closed, and returns the reason why it ended.
     pub fn end_reason(&mut self) -> EndReason {
         let text = self.stderr.take().map(read_message).unwrap_or_default();
         let end = self.wait_for_end().map(|status| {
             match (status.terminating_signal(), status.exit_status()) {
                 (Some(signal), _) => ProcessEnd::Killed(signal),
-                // The keeper's exit status if a signal killed the supervisor.
+                // This is the keeper's exit status if a signal killed the supervisor.
                 (None, Some(code)) if code > 128 => ProcessEnd::Killed(code - 128),
                 (None, code) => ProcessEnd::Exited(code.unwrap_or_default()),
             }
@@ -96,7 +96,7 @@ impl Process {
         self.ends_within(Some(Duration::ZERO))
     }
 
-    /// Whether the child ends within this time.
+    /// Waits for the child for at most this time. Returns whether the child has ended.
     fn ends_within(&self, time: Option<Duration>) -> bool {
         let deadline = time.map(|time| Instant::now() + time);
         loop {
@@ -113,8 +113,8 @@ impl Process {
         }
     }
 
-    /// Waits for the child, and kills it after a while. Removes the cgroups that it left. The child
-    /// of another process is only waited for.
+    /// Waits for the child, and kills it after `END_TIMEOUT`. Removes the cgroups that it left.
+    /// For the child of another process, this only waits.
     pub fn wait_for_end(&mut self) -> Option<WaitIdStatus> {
         let Some(executable) = &self.executable else {
             self.ends_within(Some(END_TIMEOUT));
@@ -124,7 +124,7 @@ impl Process {
             let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
             self.ends_within(None);
         }
-        // `None` if other code of this process has waited for it.
+        // The status is `None` if other code of this process has already waited for the child.
         let status = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED)
             .ok()
             .flatten();

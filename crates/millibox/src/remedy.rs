@@ -1,11 +1,11 @@
-//! What to do about an error of the kernel.
+//! Remedies for errors of the kernel.
 
 use rustix::io::Errno;
 
-/// What to do about too many open files (EMFILE).
+/// The remedy for too many open files (EMFILE).
 const MORE_FILES: &str = "; raise the limit on open files (ulimit -n) for this program";
 
-/// What to do about a missing executable or too many open files.
+/// The remedy for a missing executable or too many open files.
 pub(crate) fn remedy(error: &std::io::Error, named_by: Option<&str>) -> String {
     match (Errno::from_io_error(error), named_by) {
         (Some(Errno::NOENT), Some(by)) => {

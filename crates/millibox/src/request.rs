@@ -33,15 +33,16 @@ pub enum Program {
     Descriptor(Arc<OwnedFd>),
 }
 
-/// A request for the supervisor: the body of its frame, and the descriptors that travel beside it.
+/// A request for the supervisor: the body of its frame, and the descriptors that are sent with it.
 pub(crate) type EncodedRun = (Vec<u8>, Vec<Arc<OwnedFd>>);
 
-/// The names that errors use for a run's program and working directory. The supervisor forgets the
-/// paths with the run, and a descriptor has no name.
+/// The names that errors use for a run's program and working directory. The supervisor does not
+/// keep the paths after the run, and a descriptor has no name.
 #[derive(Debug)]
 pub(crate) struct Names {
     program: Option<OsString>,
-    /// The program is a path without `/`, which the caller may have meant to be looked up.
+    /// Whether the program is a path without `/`, which the caller may have meant as a name to look
+    /// up.
     is_bare_name: bool,
     working_directory: OsString,
 }
@@ -68,14 +69,14 @@ impl Names {
     }
 }
 
-/// A program with its arguments, descriptors and limits. A request is cheap to build for every run,
-/// and can be used again.
+/// A program with its arguments, descriptors and limits. A request is cheap enough to build for
+/// every run, and can be reused.
 ///
-/// By default argv has only the program's path, the environment is empty, the working directory is
-/// `/`, the standard streams are /dev/null, the world is the [minimal](World::minimal) one, and the
-/// only limit is [`Request::DEFAULT_PROCESS_LIMIT`].
+/// By default argv contains only the program's path, the environment is empty, the working
+/// directory is `/`, and the standard streams are /dev/null. The world is [`World::minimal`], and
+/// the only limit is [`Request::DEFAULT_PROCESS_LIMIT`].
 ///
-/// Methods accept wrong values. All mistakes are reported together when the run is requested.
+/// Methods do not check their values. All mistakes are reported together when the run is requested.
 ///
 /// ```
 /// use millibox::Request;
@@ -92,7 +93,7 @@ impl Names {
 pub struct Request {
     program: Program,
     arguments: Vec<OsString>,
-    /// `NAME=VALUE`, each with the length of its name.
+    /// The variables as `NAME=VALUE`, each with the length of its name.
     environment: Vec<(usize, OsString)>,
     working_directory: OsString,
     streams: [Option<Arc<OwnedFd>>; 3],
@@ -102,31 +103,33 @@ pub struct Request {
     cpus: Vec<u64>,
     output_limit: Option<u64>,
     may_start_cold: bool,
-    /// The mistakes that setters have found, reported when the run is requested.
+    /// The mistakes that setters have found. They are reported when the run is requested.
     mistakes: Vec<RequestMistake>,
 }
 
 impl Request {
-    /// The process limit of a run that does not specify one. It stops fork bombs and leaves room
-    /// for the thread pools of language runtimes. For more, call [`Request::process_limit`].
+    /// The process limit of a run that does not specify one. The default stops fork bombs and
+    /// leaves room for the thread pools of language runtimes. Call [`Request::process_limit`] for a
+    /// higher limit.
     pub const DEFAULT_PROCESS_LIMIT: u32 = millibox_wire::DEFAULT_PROCESS_LIMIT;
 
     /// The largest process limit that the kernel can enforce.
     pub const MAX_PROCESS_LIMIT: u32 = millibox_wire::MAX_PROCESS_LIMIT;
 
-    /// A run of the program at `path` inside the world.
+    /// Creates a request to run the program at `path` inside the world.
     pub fn new(path: impl Into<OsString>) -> Request {
         let path = path.into();
         Request::of(Program::Path(path.clone())).arg(path)
     }
 
-    /// A run of an open ELF executable. Scripts cannot be executed this way. The argv is empty
-    /// until arguments are added; the first one is `argv[0]`.
+    /// Creates a request to run an open ELF executable. Scripts cannot be executed this way. The
+    /// argv is empty until arguments are added; the first argument is `argv[0]`.
     pub fn from_descriptor(program: impl Into<Arc<OwnedFd>>) -> Request {
         Request::of(Program::Descriptor(program.into()))
     }
 
-    /// A run of a program. The argv is empty until arguments are added; the first one is `argv[0]`.
+    /// Creates a request to run a program. The argv is empty until arguments are added; the first
+    /// argument is `argv[0]`.
     pub fn of(program: Program) -> Request {
         Request {
             program,
@@ -158,15 +161,15 @@ impl Request {
         self
     }
 
-    /// Replaces all arguments, `argv[0]` included.
+    /// Replaces all arguments, including `argv[0]`.
     #[must_use]
     pub fn argv<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Request {
         self.arguments = arguments.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets a variable of the environment, which is empty by default. A name that is empty or
-    /// contains `=` or a NUL byte is an error when the run is requested.
+    /// Sets an environment variable. The environment is empty by default. A name that is empty or
+    /// contains `=` or a NUL byte is reported as an error when the run is requested.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Request {
         let mut variable = name.as_ref().to_owned();
@@ -188,18 +191,18 @@ impl Request {
 
     /// Sets standard input. The default is /dev/null.
     ///
-    /// With an `Arc`, many runs can use one descriptor. They share the position of a file
-    /// (open(2)), so open a file anew for each run. Do not keep a copy of a pipe's end: while a
-    /// request holds one, the pipe stays open.
+    /// With an `Arc`, many runs can use one descriptor. They share the file position (open(2)), so
+    /// open a file again for each run. Drop the request when you no longer need it, because it
+    /// keeps its end of a pipe open.
     #[must_use]
     pub fn stdin(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[0] = Some(descriptor.into());
         self
     }
 
-    /// Sets the bytes that the program reads from standard input: a file in memory, positioned at
-    /// its beginning. The position is shared by all runs of this request, so build a new request
-    /// for each run. If the file cannot be created, that is an error when the run is requested.
+    /// Sets the bytes that the program reads from standard input. The bytes are stored in a file in
+    /// memory. All runs of this request share the file's position, so build a new request for each
+    /// run. If the file cannot be created, an error is reported when the run is requested.
     #[must_use]
     pub fn input(mut self, bytes: impl AsRef<[u8]>) -> Request {
         match sealed_file(bytes.as_ref()) {
@@ -212,8 +215,9 @@ impl Request {
         self
     }
 
-    /// Sets standard output. The default is /dev/null. The reader of a pipe sees its end once the
-    /// run is over and the request is dropped, which holds an end as well.
+    /// Sets standard output. The default is /dev/null. The reader of a pipe sees the end of the
+    /// stream once the run is over and the request is dropped, because the request also keeps the
+    /// pipe open.
     #[must_use]
     pub fn stdout(mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Request {
         self.streams[1] = Some(descriptor.into());
@@ -227,7 +231,8 @@ impl Request {
         self
     }
 
-    /// Sets what the program sees. The default is [`World::minimal`].
+    /// Sets the world, which is everything that the program sees. The default is
+    /// [`World::minimal`].
     #[must_use]
     pub fn world(mut self, world: &World) -> Request {
         self.world = world.clone();
@@ -255,7 +260,7 @@ impl Request {
     }
 
     /// Allows the supervisor to execute the program if no copy of the prepared program can be made.
-    /// [`RunResult::start`] has the reason. By default the run then ends with
+    /// [`RunResult::start`] then contains the reason. Without this option the run ends with
     /// [`Outcome::NotStarted`].
     #[must_use]
     pub fn may_start_cold(mut self, allowed: bool) -> Request {
@@ -273,7 +278,7 @@ impl Request {
     }
 
     /// Limits the memory of the whole process tree in bytes, including kernel memory, tmpfs and
-    /// page cache. The run gets no swap unless [`Request::swap_limit`] allows some.
+    /// page cache. The run gets no swap unless [`Request::swap_limit`] allows it.
     ///
     /// Without cgroups (backend `rlimit`) the limit applies to the address space of each process.
     /// At the limit the kernel refuses memory, and the program reacts in its own way; the outcome
@@ -284,8 +289,8 @@ impl Request {
         self
     }
 
-    /// Limits the swap of the whole process tree in bytes, on top of the memory limit, which is
-    /// required.
+    /// Limits the swap of the whole process tree in bytes, in addition to the memory limit, which
+    /// is required.
     #[must_use]
     pub fn swap_limit(mut self, bytes: u64) -> Request {
         self.limits.swap = Some(bytes);
@@ -319,10 +324,10 @@ impl Request {
     }
 
     /// Sets the soft and hard limit of a resource (setrlimit(2)) by its name, for example
-    /// `"NOFILE"`. An unknown name is an error when the run is requested.
+    /// `"NOFILE"`. An unknown name is reported as an error when the run is requested.
     ///
-    /// `"CORE"` is 1 by default, and 0 is taken for 1: no core is written, and the kernel does not
-    /// start the host's core handler, as it would with 0 (core(5)).
+    /// `"CORE"` is 1 by default, and 0 is treated as 1. With 1 no core is written, and the kernel
+    /// does not start the host's core handler, which it would do with 0 (core(5)).
     #[must_use]
     pub fn rlimit(mut self, name: &str, value: u64) -> Request {
         match rlimit_number(name) {
@@ -337,8 +342,8 @@ impl Request {
         self
     }
 
-    /// Sets the CPUs that the run may use, by number. An empty list, or a number above 1023, is an
-    /// error when the run is requested.
+    /// Sets the CPUs that the run may use, by number. An empty list or a number above 1023 is
+    /// reported as an error when the run is requested.
     ///
     /// The program cannot choose other CPUs as long as its seccomp program refuses
     /// sched_setaffinity(2), as the built-in profiles do.
@@ -367,8 +372,8 @@ impl Request {
     /// Limits the bytes that the run may write to any one file (`RLIMIT_FSIZE`).
     ///
     /// If the first process exceeds the limit and SIGXFSZ ends it, the outcome is
-    /// [`Outcome::OutputLimit`]. A program that ignores the signal, as Python does, gets EFBIG and
-    /// continues. The limit does not apply to pipes:
+    /// [`Outcome::OutputLimit`]. A program that ignores the signal, as Python does, receives EFBIG
+    /// and continues. The limit does not apply to pipes:
     /// [`Supervisor::output`](crate::Supervisor::output) and [`move_output`](crate::move_output)
     /// count their bytes.
     #[must_use]
@@ -409,7 +414,8 @@ impl Request {
         &self.limits
     }
 
-    /// Checks what can be checked without a supervisor. Requesting a run does the same.
+    /// Checks everything that can be checked without a supervisor. Requesting a run makes the same
+    /// checks.
     ///
     /// ```
     /// use millibox::{Request, RequestMistake};
@@ -427,7 +433,7 @@ impl Request {
         Mistakes::check(mistakes)
     }
 
-    /// Collects all mistakes but those in the program's name.
+    /// Collects all mistakes except those in the program's name.
     fn collect_mistakes(&self, paths: &[OsString], mistakes: &mut Vec<RequestMistake>) {
         mistakes.splice(0..0, self.mistakes.iter().cloned());
         // An empty argv lets the program read its environment as arguments (CVE-2021-4034).
@@ -463,8 +469,8 @@ impl Request {
         self.environment.iter().map(|(_, variable)| variable)
     }
 
-    /// Checks and encodes the request. The descriptors travel beside it. `mistakes` are those that
-    /// the supervisor has found.
+    /// Checks and encodes the request, whose descriptors are sent separately. `mistakes` are the
+    /// mistakes that the [`Supervisor`](crate::Supervisor) has found.
     pub(crate) fn encode(
         &self,
         mut mistakes: Vec<RequestMistake>,
@@ -523,8 +529,8 @@ impl Request {
         Ok((body, descriptors))
     }
 
-    /// The paths that are tried in order; none if the program is a descriptor, or if its name is a
-    /// mistake.
+    /// The paths to try, in order. The list is empty if the program is a descriptor or its name is
+    /// invalid.
     fn program_paths(&self, mistakes: &mut Vec<RequestMistake>) -> Vec<OsString> {
         let mistake = match &self.program {
             Program::Path(path) if path.is_empty() => RequestMistake::EmptyPath,
@@ -572,8 +578,8 @@ fn nanos(time: Duration) -> u64 {
     time.as_nanos().min(u128::from(u64::MAX / 2)) as u64
 }
 
-/// A file in memory with these bytes, for standard input: the program may read it at its own pace,
-/// and nothing can change it.
+/// Creates a file in memory with these bytes, for standard input. The program can read it at its
+/// own pace, and no process can change it.
 fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
     let file = memfd_create(
         "millibox-input",

@@ -6,7 +6,7 @@ use millibox_wire::MAX_CPUS;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why no supervisor could be started.
+/// The reason why no supervisor could be started.
 ///
 /// ```
 /// use millibox::{Error, StartError, Supervisor};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The supervisor's executable is in none of these places.
+    /// The supervisor's executable does not exist at any of these paths.
     #[error(
         "cannot find millibox-supervisor at {}; build it in a checkout of millibox (cargo build \
          --release --bin millibox-supervisor), then put it beside this program or set \
@@ -46,7 +46,7 @@ pub enum StartError {
         path: PathBuf,
         /// The environment variable or method that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
-        /// The reason why it ended instead.
+        /// The reason why it ended.
         reason: EndReason,
     },
     /// The supervisor reported an error and ended.
@@ -61,12 +61,13 @@ pub enum StartError {
     /// The supervisor was killed before it could serve.
     #[error("cannot start the supervisor: {0}")]
     Killed(EndReason),
-    /// The process that starts supervisors for this one ([`Builder::launcher`]) has not started it.
+    /// The process that starts supervisors for this process ([`Builder::launcher`]) has not started
+    /// it.
     ///
     /// [`Builder::launcher`]: crate::Builder::launcher
     #[error("another process could not start the supervisor: {0}")]
     Launcher(std::io::Error),
-    /// Options of the builder are not valid. The list has all mistakes that were found.
+    /// Options of the builder are not valid. The list contains all mistakes that were found.
     #[error(transparent)]
     Options(#[from] Mistakes<OptionMistake>),
     /// This thread may not use any CPU, so a pool would be empty.
@@ -87,8 +88,8 @@ pub enum StartError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionMistake {
-    /// The list of CPUs is empty. If a caller found no CPU and passes an empty list, the list must
-    /// not mean all CPUs.
+    /// The list of CPUs is empty. A caller that finds no CPU passes an empty list, which must not
+    /// mean all CPUs.
     #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]
     NoCpus,
     /// A CPU number is too large.
@@ -104,7 +105,7 @@ pub enum OptionMistake {
         method: &'static str,
         /// The number.
         number: usize,
-        /// The largest number.
+        /// The maximum.
         max: usize,
     },
     /// The parent of the cgroups is not an absolute path without `..`.
@@ -117,7 +118,7 @@ pub enum OptionMistake {
     },
 }
 
-/// Why a supervisor has ended, or why the connection to it was closed.
+/// The reason why a supervisor has ended or the connection to it was closed.
 ///
 /// ```
 /// use millibox::{EndReason, Error, Request, Supervisor};
@@ -130,15 +131,16 @@ pub enum OptionMistake {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// This program closed the connection: `Supervisor::close`, `shut_down` or a drop.
+    /// This program closed the connection, with `Supervisor::close` or `shut_down` or by dropping
+    /// the value.
     ClosedHere,
-    /// This process was forked from the one that started the supervisor.
+    /// This process was forked from the process that started the supervisor.
     Forked,
-    /// A frame of the supervisor cannot be read, for this reason.
+    /// A frame of the supervisor cannot be read for this reason.
     Unreadable(FrameFault),
     /// The supervisor reported this error.
     Failed(SupervisorError),
-    /// The process wrote this to standard error and ended.
+    /// The process wrote this message to standard error and ended.
     Message(String),
     /// The process ended without a message.
     Process(ProcessEnd),
@@ -192,7 +194,7 @@ fn parent(variable: &Option<String>) -> String {
     }
 }
 
-/// Why a frame of the supervisor cannot be read.
+/// The reason why a frame of the supervisor cannot be read.
 ///
 /// ```
 /// use millibox::{EndReason, FrameFault};
@@ -207,7 +209,7 @@ pub enum FrameFault {
     /// The frame is longer than the library accepts.
     #[error("it is longer than {max_bytes} bytes")]
     TooLong {
-        /// The most bytes.
+        /// The maximum number of bytes.
         max_bytes: usize,
     },
     /// The frame is shorter than its header and has this number of bytes.
@@ -219,10 +221,10 @@ pub enum FrameFault {
     /// No message has this kind.
     #[error("unknown message kind {0}")]
     UnknownKind(u32),
-    /// A message of this kind may not come now.
+    /// A message of this kind is not expected at this point.
     #[error("a message of kind {0} is not expected")]
     UnexpectedKind(u32),
-    /// The body does not encode the expected type. The text is that of the decoder.
+    /// The body does not encode the expected type. The text comes from the decoder.
     #[error("malformed message: {0}")]
     Malformed(String),
     /// This number of bytes follows the end of the body.

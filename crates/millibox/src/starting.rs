@@ -1,4 +1,4 @@
-//! A supervisor between its start and its first message.
+//! A supervisor that has started but has not yet sent its first message.
 
 use crate::connection::Connection;
 use crate::executable::Executable;
@@ -7,8 +7,8 @@ use crate::{Backend, EndReason, Error, ProcessEnd, StartError, Supervisor, Super
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-/// A supervisor that was started and may not be ready yet ([`Builder::begin`]). Dropping it ends
-/// the supervisor and waits for that.
+/// A supervisor that was started and may not be ready yet ([`Builder::begin`]). Dropping this value
+/// ends the supervisor and waits for its end.
 ///
 /// ```
 /// use millibox::{Request, Supervisor};
@@ -29,7 +29,7 @@ pub struct Starting {
     pub(crate) executable: Option<Executable>,
     /// The parent of the cgroups, if the environment variable named it.
     pub(crate) parent_from_variable: Option<String>,
-    /// The caller chose the weaker backend by name.
+    /// Whether the caller chose the weaker backend by name.
     pub(crate) is_rlimit_chosen: bool,
     pub(crate) has_pairs: bool,
 }
@@ -46,7 +46,7 @@ impl Starting {
         let watched = self.process.clone();
         let end_reason = Box::new(move || Process::locked(&watched).end_reason());
         let (connection, hello) = Connection::new(socket, end_reason).map_err(|reason| {
-            // The socket is closed, so the child ends. Wait for it, or it would stay a zombie.
+            // The socket is closed, so the child ends. Without this wait it would remain a zombie.
             Process::locked(&self.process).wait_for_end();
             match reason {
                 EndReason::Failed(error) => {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 /// A running supervisor. Threads may share it by reference or [`Arc`].
 ///
-/// Dropping it kills all runs, waits until they have ended and leaves nothing behind.
+/// Dropping it kills all runs and waits until they have ended. No processes or cgroups are left.
 ///
 /// ```
 /// use millibox::{Outcome, Request, Supervisor};
@@ -19,17 +19,18 @@ use std::sync::{Arc, Mutex};
 /// assert_eq!(result.unwrap().outcome, Outcome::Exited(0));
 /// ```
 ///
-/// The kernel may refuse to pass descriptors on because this user has too many in transit (unix(7),
-/// ETOOMANYREFS). It may also refuse to open one that the library needs because this process has
+/// The kernel may refuse to pass descriptors because this user has too many in transit (unix(7),
+/// ETOOMANYREFS). It may also refuse to open a descriptor for the library because this process has
 /// too many open (EMFILE). The library then raises the soft limit on open files of this process to
 /// the hard limit.
 pub struct Supervisor {
     connection: Arc<Connection>,
     info: Info,
     process: Arc<Mutex<Process>>,
-    /// The supervisor has no cgroups, and the caller did not choose that backend by name.
+    /// Whether the supervisor has no cgroups although the caller did not choose that backend by
+    /// name.
     has_weak_backend: bool,
-    /// A slot has two or more runners.
+    /// Whether a slot has two or more runners.
     has_pairs: bool,
     /// Whether dropping this value waits for the supervisor's end.
     waits: bool,
@@ -64,12 +65,12 @@ impl Supervisor {
         Ok(Handle::new(self.connection.clone(), id, request.names()))
     }
 
-    /// Requests two runs that need each other, such as a solution and an interactor: both start at
-    /// the same time, or neither starts. They share a slot, so any number of pairs may be
-    /// outstanding on any number of slots, together with other runs, and no pair waits for half of
-    /// another one.
+    /// Requests two runs that need each other, such as a solution and an interactor. Both start at
+    /// the same time, or neither starts. The two runs share a slot. So any number of pairs may be
+    /// outstanding on any number of slots, together with other runs, and no pair waits for a run of
+    /// another pair.
     ///
-    /// If one run is rejected, killed or cancelled while it waits, the other one is not started,
+    /// If one run is rejected, killed or cancelled while it waits, the other run is not started,
     /// and its result reports this. After their start they are independent: if the program of one
     /// cannot be executed, the other run continues.
     ///
@@ -98,11 +99,11 @@ impl Supervisor {
         Ok([handle(first, requests[0]), handle(second, requests[1])])
     }
 
-    /// The limits on a process tree that the request has and no cgroup enforces, unless the caller
-    /// chose the weaker backend by name.
+    /// The process-tree limits in the request that no cgroup enforces. The list is empty if the
+    /// caller chose the weaker backend by name.
     fn weaker_limits(&self, request: &Request) -> Vec<RequestMistake> {
         let limits = request.limits();
-        // Advice on the backend does not help with limits that no backend accepts.
+        // Advice about the backend does not help with limits that no backend accepts.
         if !self.has_weak_backend || limits.check().is_err() {
             return Vec::new();
         }
@@ -125,15 +126,15 @@ impl Supervisor {
             .collect()
     }
 
-    /// What is known about the supervisor: backend, slots, version, warnings.
+    /// Facts about the supervisor: backend, slots, version and warnings.
     pub fn info(&self) -> &Info {
         &self.info
     }
 
     /// The number of requested runs whose results have not arrived and whose handles exist.
     ///
-    /// Results arrive when a thread waits for one or polls one. Until then, runs that have ended
-    /// count.
+    /// Results arrive when a thread waits or polls for a result. Until then, runs that have ended
+    /// are included.
     pub fn unfinished(&self) -> usize {
         self.connection.unfinished()
     }
@@ -143,9 +144,9 @@ impl Supervisor {
     pub fn shut_down(self) {}
 
     /// Ends the supervisor without waiting, for a process that exits after this. The supervisor and
-    /// its keeper kill all runs and remove everything that they made, which takes some milliseconds
-    /// after the exit. The init process of a PID namespace waits for this clean-up, because its
-    /// exit kills both processes.
+    /// its keeper kill all runs and remove everything that they created, which takes a few
+    /// milliseconds after the exit. If this process is the init process of a PID namespace, it
+    /// waits for this clean-up, because its exit would kill both processes.
     ///
     /// ```
     /// use millibox::{Request, Supervisor};
@@ -157,18 +158,18 @@ impl Supervisor {
     /// ```
     pub fn leave(mut self) {
         self.connection.close();
-        // If the keeper was killed, its cgroups remain, and the drop of this value removes them.
+        // If the keeper was killed, its cgroups remain, and dropping this value removes them.
         self.waits = std::process::id() == 1 || Process::locked(&self.process).has_ended();
     }
 
-    /// Tells the supervisor to end, without waiting; any thread may call this. Its runs are killed,
-    /// and threads that wait for them get [`Error::Died`].
+    /// Ends the supervisor without waiting; any thread may call this. All runs are killed, and
+    /// threads that wait for them receive [`Error::Died`].
     pub fn close(&self) {
         self.connection.close();
     }
 
-    /// Whether the supervisor is known to have ended, or was asked to end. If it was killed, that
-    /// is known after the next request.
+    /// Whether the supervisor is known to have ended or was asked to end. If it was killed, the
+    /// next request detects that.
     pub fn is_dead(&self) -> bool {
         self.connection.is_dead()
     }

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::task::{Context, Poll};
 use tokio::net::unix::pipe::Receiver;
 
-/// Number of bytes to read from a stream with one system call.
+/// The number of bytes to read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
 
 impl Supervisor {
@@ -33,13 +33,15 @@ impl Supervisor {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Supervisor::output`], or the thread is not in a tokio runtime with I/O.
+    /// The errors of [`Supervisor::output`] apply, or the thread is not in a tokio runtime with
+    /// I/O.
     pub async fn output_async(&self, request: &Request, max_bytes: u64) -> Result<Output, Error> {
         let (mut stdout, write_stdout) = Stream::new()?;
         let (mut stderr, write_stderr) = Stream::new()?;
         let request = request.clone().stdout(write_stdout).stderr(write_stderr);
         let handle = self.run(&request)?;
-        // The request holds write ends of the pipes; with them open the pipes would never end.
+        // The request keeps the write ends of the pipes open, and while they are open, the pipes do
+        // not end.
         drop(request);
         let mut left = max_bytes;
         let truncated = std::future::poll_fn(|context| {
@@ -57,7 +59,7 @@ impl Supervisor {
 
 /// The reading end of a pipe.
 struct Stream {
-    /// `None` after its end.
+    /// `None` after the end of the stream.
     pipe: Option<Receiver>,
     bytes: Vec<u8>,
 }
@@ -78,7 +80,7 @@ impl Stream {
         Ok((stream, write))
     }
 
-    /// Reads at most `max_bytes` bytes. Returns how many were read, and 0 after the end.
+    /// Reads at most `max_bytes` bytes. Returns the number of bytes read, which is 0 after the end.
     fn poll_read(
         &mut self,
         context: &mut Context<'_>,
@@ -112,8 +114,8 @@ impl Stream {
     }
 }
 
-/// Reads all streams until they end, or until they exceed the limit. In the second case the run is
-/// ended; returns whether that happened.
+/// Reads all streams until they end, or until they exceed the limit. In the second case, ends the
+/// run. Returns whether the run was ended.
 fn poll_streams(
     streams: &mut [&mut Stream],
     context: &mut Context<'_>,

@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What a program sees: files, ids, network and system calls. A clone is cheap.
+/// Everything that a program sees: files, ids, network and system calls. A clone is cheap.
 ///
 /// Runs in equal worlds share the prepared mount namespace, and the target of the next run is
 /// prepared during the current run. Two worlds are equal if they were built in the same way and
-/// their sources are the same files. Each request looks up the sources without waiting, so the next
-/// run sees a file that has replaced another one. It does not see later mounts below a source.
+/// their sources are the same files. Each request looks up the sources without waiting, so if a
+/// file is replaced, the next run sees the new file. The next run does not see mounts that were
+/// added below a source later.
 ///
 /// ```
 /// use millibox::{Mount, World};
@@ -35,7 +36,7 @@ pub struct World {
     gid: Option<u32>,
     network: Network,
     seccomp: Option<Vec<u8>>,
-    /// The default seccomp profile is set; with a loopback interface it is another program.
+    /// Whether the default seccomp profile is set. Its program depends on the network.
     default_seccomp: bool,
     /// The program of which the runs are copies.
     program: Option<millibox_wire::Prepare>,
@@ -48,7 +49,7 @@ pub struct World {
 /// ```
 /// use millibox::{Network, World};
 ///
-/// // A server and its client may talk to each other inside one run.
+/// // A server and its client can communicate inside one run.
 /// let world = World::minimal().network(Network::Loopback);
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,13 +62,13 @@ pub enum Network {
     Loopback,
 }
 
-/// Directories of the system's programs and libraries.
+/// The directories of the system's programs and libraries.
 const SYSTEM: [&str; 6] = ["/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"];
-/// Files that the loader and `update-alternatives` need.
+/// The files that the loader and `update-alternatives` need.
 const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
 
 impl World {
-    /// An empty read-only root with the default seccomp profile and without a network.
+    /// Returns a world with an empty read-only root, the default seccomp profile and no network.
     pub fn empty() -> World {
         World {
             mounts: Vec::new(),
@@ -81,9 +82,9 @@ impl World {
         }
     }
 
-    /// A read-only root with the system's programs and libraries, a /dev with null, zero, full,
-    /// random and urandom, a fresh writable /tmp, the default seccomp profile and no network. Paths
-    /// that the host does not have are left out.
+    /// Returns a world with a read-only root, the system's programs and libraries, a /dev with
+    /// null, zero, full, random and urandom, a fresh writable /tmp, the default seccomp profile and
+    /// no network. Paths that do not exist on the host are left out.
     pub fn minimal() -> World {
         static MINIMAL: OnceLock<World> = OnceLock::new();
         MINIMAL
@@ -110,8 +111,8 @@ impl World {
         self
     }
 
-    /// Adds a directory with null, zero, full, random, urandom, and links to the run's own
-    /// descriptors, which work if a procfs is mounted at /proc.
+    /// Adds a directory with the devices null, zero, full, random and urandom. It also contains
+    /// links to the run's own descriptors, which work if a procfs is mounted at /proc.
     #[must_use]
     pub fn dev(self, at: impl AsRef<Path>) -> World {
         self.mount(Mount::devices(at.as_ref()))
@@ -130,26 +131,27 @@ impl World {
         self.mount(Mount::read_only(source.as_ref(), at.as_ref()))
     }
 
-    /// Adds a file or directory of the host that the run may write to as far as the supervisor's
-    /// user may, including its submounts. Both paths must be absolute, or the request is rejected.
+    /// Adds a file or directory of the host, including its submounts. The run may write wherever
+    /// the supervisor's user may write. Both paths must be absolute, or the request is rejected.
     #[must_use]
     pub fn read_write(self, source: impl AsRef<Path>, at: impl AsRef<Path>) -> World {
         self.mount(Mount::read_write(source.as_ref(), at.as_ref()))
     }
 
-    /// Sets the user id inside. The default is the id outside. `u32::MAX` is not valid.
+    /// Sets the user id inside the sandbox. The default is the id outside. `u32::MAX` is not valid.
     #[must_use]
     pub fn uid(self, uid: u32) -> World {
         self.with(|world| world.uid = Some(uid))
     }
 
-    /// Sets the group id inside. The default is the id outside. `u32::MAX` is not valid.
+    /// Sets the group id inside the sandbox. The default is the id outside. `u32::MAX` is not
+    /// valid.
     #[must_use]
     pub fn gid(self, gid: u32) -> World {
         self.with(|world| world.gid = Some(gid))
     }
 
-    /// Sets the network: none, or a loopback interface of the run's own.
+    /// Sets the network: none, or a loopback interface that only this run uses.
     ///
     /// Without a network the default profile refuses sockets of AF_INET, AF_INET6 and AF_NETLINK
     /// with EAFNOSUPPORT.
@@ -172,7 +174,7 @@ impl World {
         self.network(network)
     }
 
-    /// Replaces the default seccomp profile by a policy.
+    /// Replaces the default seccomp profile with a policy.
     ///
     /// ```
     /// use millibox::World;
@@ -205,7 +207,7 @@ impl World {
         Ok(self.with_seccomp(Some(program.as_bytes())))
     }
 
-    /// Replaces the default profile by a compiled seccomp program (`struct sock_filter[]`). The
+    /// Replaces the default profile with a compiled seccomp program (`struct sock_filter[]`). The
     /// program must allow execveat(2) with any arguments, or no program can be executed.
     ///
     /// # Errors
@@ -216,7 +218,7 @@ impl World {
         let native = Arch::native();
         let execveat = native.number("execveat").unwrap_or(0);
         match millibox_seccomp::constant_action(&program, native, execveat) {
-            // The answer depends on arguments.
+            // The answer depends on the arguments of the call.
             None => {}
             Some(action) if action == allow => {}
             Some(action) => {
@@ -248,7 +250,7 @@ impl World {
         &self.mounts
     }
 
-    /// The sources of bind mounts: paths of the host.
+    /// The sources of bind mounts, which are paths on the host.
     pub fn sources(&self) -> impl Iterator<Item = PathBuf> {
         self.mounts.iter().filter_map(|mount| match mount {
             Mount::Bind(bind) => Some(bind.source().to_owned()),
@@ -256,7 +258,7 @@ impl World {
         })
     }
 
-    /// The same world with runs that are copies of a program.
+    /// Returns the same world with runs that are copies of a program.
     pub(crate) fn with_program(self, program: millibox_wire::Prepare) -> World {
         self.with(|world| world.program = Some(program))
     }
@@ -277,8 +279,8 @@ impl World {
         self.encoded().err().unwrap_or_default()
     }
 
-    /// The encoding for the supervisor, with the current files of the sources. `None` if the world
-    /// has mistakes.
+    /// Encodes the world for the supervisor, with the current files of the sources. Returns `None`
+    /// if the world has mistakes.
     pub(crate) fn located(&self) -> Option<Vec<u8>> {
         let world = self.encoded().ok()?;
         let sources = self.mounts.iter().map(source).collect();
@@ -332,13 +334,13 @@ fn network_to_wire(network: Network) -> millibox_wire::Network {
     }
 }
 
-/// The number of attempts to look up a source before it counts as unknown to the kernel. A look-up
-/// takes one or two microseconds; preparing another world takes a thousand.
+/// The number of attempts to look up a source before it counts as not cached by the kernel. A
+/// look-up takes one or two microseconds, while preparing another world takes a thousand.
 const LOOK_UP_ATTEMPTS: usize = 64;
 
-/// The file that a mount's source leads to now, if the kernel remembers the path. A hanging file
-/// system (FUSE, NFS) must not block the caller. The mounter of the world examines sources that the
-/// kernel does not remember or that cannot be examined.
+/// The file to which a mount's source currently leads, if the kernel has cached the path. A hanging
+/// file system (FUSE, NFS) must not block the caller. The mounter of the world examines sources
+/// that the kernel has not cached or that cannot be examined here.
 fn source(mount: &Mount) -> Source {
     let Mount::Bind(bind) = mount else {
         return Source::None;
@@ -358,8 +360,9 @@ fn source(mount: &Mount) -> Source {
             resolve | ResolveFlags::CACHED,
         )
     };
-    // EAGAIN means that the kernel does not remember the path, or that a mount was added or removed
-    // anywhere on the machine meanwhile (mount_lock in fs/namespace.c), which is frequent here.
+    // EAGAIN means that the kernel has not cached the path, or that a mount was added or removed
+    // somewhere on the machine in the meantime (mount_lock in fs/namespace.c), which is frequent
+    // here.
     let mut found = look_up();
     for _ in 1..LOOK_UP_ATTEMPTS {
         if !matches!(found, Err(Errno::AGAIN)) {
@@ -380,7 +383,7 @@ fn source(mount: &Mount) -> Source {
                 seen.stx_ino,
             )
         }),
-        // Linux before 5.12, or a seccomp program around this process.
+        // The kernel is older than Linux 5.12, or a seccomp program restricts this process.
         Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => {
             stat(path).map(|seen| (seen.st_dev, seen.st_ino))
         }

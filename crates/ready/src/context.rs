@@ -1,6 +1,6 @@
-//! Suspends a function, and resumes it from another stack.
+//! Suspends a function and resumes it from another stack.
 //!
-//! The copy of a template begins on the stack of pid1, which forked it. It must return to the
+//! The copy of a template begins on the stack of pid1, which forked it. The copy must return to the
 //! caller of `millibox_ready`, on the template's stack.
 
 use core::arch::global_asm;
@@ -9,8 +9,8 @@ use core::arch::global_asm;
 #[repr(transparent)]
 pub struct Context(pub usize);
 
-// call: saves the registers that a function must preserve, stores the stack pointer, and calls
-// function(argument), which must not return. resume: continues as if `call` returned.
+// `call` saves the registers that a function must preserve, stores the stack pointer, and calls
+// function(argument), which must not return. `resume` continues as if `call` returned.
 #[cfg(target_arch = "x86_64")]
 global_asm!(
     ".hidden millibox_context_call",
@@ -96,7 +96,7 @@ unsafe extern "C" {
     fn millibox_context_resume(context: usize) -> !;
 }
 
-/// Calls `function(argument)`, which does not return. This function returns when [`resume`] is
+/// Calls `function(argument)`, which does not return. `call` itself returns when [`resume`] is
 /// called, at most once in each process.
 ///
 /// # Safety
@@ -106,7 +106,7 @@ pub unsafe fn call(
     function: unsafe extern "C" fn(usize) -> !,
     argument: usize,
 ) {
-    // SAFETY: for the compiler this is a function that returns once and preserves the registers
+    // SAFETY: to the compiler, this is a function that returns once and preserves the registers
     // that the ABI names. The frames of `function` are abandoned.
     unsafe { millibox_context_call(context, function, argument) }
 }
@@ -117,6 +117,6 @@ pub unsafe fn call(
 /// The frame of `call` must be alive on its stack in this process's memory, and the caller's frames
 /// must need no destruction.
 pub unsafe fn resume(context: &Context) -> ! {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the conditions above.
     unsafe { millibox_context_resume(context.0) }
 }

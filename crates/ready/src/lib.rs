@@ -2,15 +2,16 @@
 //! runs.
 //!
 //! A program of the world's owner, such as an interpreter with its modules, calls
-//! [`millibox_ready`]. In the process that calls it, the template, the function does not return. It
-//! returns in each copy, once. docs/internals/prepared.md describes the design.
+//! [`millibox_ready`]. The process that calls it becomes the template, in which the function does
+//! not return. The function returns once in each copy. docs/internals/prepared.md describes the
+//! design.
 //!
-//! The template is confined like a run and has no capabilities. It clones pid1 of each run in its
+//! The template is confined like a run and has no capabilities. For each run it clones pid1 in its
 //! own memory, because only a process with that memory can copy it. pid1 carries out the run's
 //! mounts, forks the copy, waits for it and ends all processes of the run. pid1's parent is the
-//! template's init process, which belongs to millibox and does everything else.
+//! template's init process, which belongs to millibox and carries out all other work.
 //!
-//! The modules `sys`, `run_mounts` and `ready_protocol` are those of the supervisor.
+//! The modules `sys`, `run_mounts` and `ready_protocol` are the supervisor's.
 
 #![allow(unsafe_code, reason = "the library has a C interface")]
 
@@ -33,19 +34,20 @@ mod sys;
 use ready_protocol::Go;
 use serve::Template;
 
-/// The value of [`millibox_ready`] in a process that is not a template: the caller continues.
+/// The return value of [`millibox_ready`] in a process that is not a template. The caller then
+/// continues.
 const NOT_A_TEMPLATE: isize = -1;
 
 /// Announces that the program is ready. In a template, this function returns once in each copy. It
-/// writes the copy's arguments and environment, strings that each end with a NUL byte, to `buffer`,
-/// their numbers to `counts`, and returns the number of bytes. If the process is not a template, it
-/// returns -1.
+/// writes the copy's arguments and environment to `buffer`, as strings that each end with a NUL
+/// byte. It writes their numbers to `counts` and returns the number of bytes. If the process is not
+/// a template, it returns -1.
 ///
-/// The process must have one thread, and no child. Libraries that must know of the fork need
-/// pthread_atfork(3) handlers, which are called.
+/// The process must have one thread and no children. Libraries that must react to the fork can
+/// install pthread_atfork(3) handlers, which are called.
 ///
 /// # Safety
-/// `buffer` must be valid for writing `size` bytes, and `counts` for two numbers.
+/// `buffer` must be valid for writes of `size` bytes, and `counts` for writes of two numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn millibox_ready(buffer: *mut u8, size: usize, counts: *mut u32) -> isize {
     let Some(template) = Template::announce() else {
@@ -58,7 +60,8 @@ pub unsafe extern "C" fn millibox_ready(buffer: *mut u8, size: usize, counts: *m
         ..
     } = go;
     let length = strings.len().min(size);
-    // SAFETY: the caller vouches for both pointers, and the strings are another allocation.
+    // SAFETY: the caller guarantees that both pointers are valid, and the strings are another
+    // allocation.
     unsafe {
         core::ptr::copy_nonoverlapping(strings.as_ptr(), buffer, length);
         counts.write(arguments);
@@ -68,7 +71,8 @@ pub unsafe extern "C" fn millibox_ready(buffer: *mut u8, size: usize, counts: *m
 }
 
 /// Puts the files of a run in place, as the program `millibox-stage` does before its exec. Standard
-/// input is the socket of the exchange. Returns 0, or -1 if a step failed; the service knows then.
+/// input must be the socket that `millibox-stage` uses. Returns 0, or -1 if a step failed. In that
+/// case the service has already been informed.
 #[unsafe(no_mangle)]
 pub extern "C" fn millibox_ready_stage() -> i32 {
     match millibox_stage::stage() {
@@ -77,8 +81,14 @@ pub extern "C" fn millibox_ready_stage() -> i32 {
     }
 }
 
-/// Describes the standard streams, two bits each: 0 is closed, 1 a descriptor that can seek and is
-/// at its beginning, 2 one that cannot and is no terminal, such as a pipe, 3 any other.
+/// Describes the three standard streams with two bits each.
+///
+/// | value | descriptor |
+/// | --- | --- |
+/// | 0 | closed |
+/// | 1 | can seek and is at the beginning of its file |
+/// | 2 | cannot seek and is not a terminal, such as a pipe |
+/// | 3 | any other |
 #[unsafe(no_mangle)]
 pub extern "C" fn millibox_ready_streams() -> i32 {
     let kind = |fd| match rustix::fs::tell(sys::borrow(fd)) {

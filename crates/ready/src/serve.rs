@@ -1,4 +1,4 @@
-//! The life of a template, of pid1 of a run, and of a copy until it returns.
+//! The code of a template, of a run's pid1, and of a copy until it returns to the program.
 
 use crate::context::{self, Context};
 use crate::ready_protocol::{
@@ -13,16 +13,16 @@ use core::sync::atomic::AtomicI32;
 use millibox_wire::Step;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// The size of the stack of pid1. fork(3) runs there, with the handlers of all libraries.
+/// The size of pid1's stack, on which fork(3) runs the handlers of all libraries.
 const STACK_BYTES: usize = 256 << 10;
 
-/// A program that was started to be copied.
+/// A program that was started so that it can be copied.
 pub struct Template {
     setup: Setup,
-    /// A procfs that a run's own one covers; -1 if the world has none.
+    /// A procfs that the run's own procfs covers; -1 if the world has no procfs.
     procfs: i32,
     stack: Stack,
-    /// The thread area that the kernel keeps up to date (rseq(2)): address and length.
+    /// The address and length of the thread's area that the kernel updates (rseq(2)).
     rseq: Option<(usize, u32)>,
     context: Context,
     /// The message that launches a copy, and its descriptors.
@@ -34,19 +34,20 @@ pub struct Template {
 
 /// A pointer to a template, for the processes in its memory.
 struct Shared(*mut Template);
-// SAFETY: template, pid1 and copy use it one after the other: the template waits until pid1 has
-// left its memory, and the copy has memory of its own.
+// SAFETY: template, pid1 and copy use it one after the other. The template waits until pid1 has
+// left its memory, and the copy has its own memory.
 unsafe impl Sync for Shared {}
 
 impl Template {
-    /// Announces that the program is ready. `None` if it was not started as a template.
+    /// Announces that the program is ready. Returns `None` if the program was not started as a
+    /// template.
     pub fn announce() -> Option<Box<Template>> {
         sys::fd_flags(CONTROL)?;
         let kind = rustix::net::sockopt::socket_type(sys::borrow(CONTROL)).ok()?;
         if kind != rustix::net::SocketType::SEQPACKET {
             return None;
         }
-        // Children of the program must not hold the socket.
+        // Children of the program must not inherit the socket.
         rustix::io::fcntl_setfd(sys::borrow(CONTROL), rustix::io::FdFlags::CLOEXEC).ok()?;
         sys::set_pass(TEMPLATE_PASS);
         let mut launch = vec![0; MAX_MESSAGE_BYTES].into_boxed_slice();
@@ -77,13 +78,13 @@ impl Template {
     #[allow(clippy::boxed_local, reason = "the address must stay the same")]
     pub fn serve(mut self: Box<Template>) -> (Go, Vec<u8>) {
         let template = &raw mut *self;
-        // SAFETY: the template lives on the heap, in the copy as well. `serve_runs` does not
-        // return, and copies resume this frame, which the template never leaves.
+        // SAFETY: the template is on the heap, also in the copy. `serve_runs` does not return, and
+        // copies resume this frame, which the template never leaves.
         unsafe {
             let context = &mut (*template).context;
             context::call(context, serve_runs, template as usize);
         }
-        // This is a copy.
+        // Only a copy gets here.
         let bytes = self.launch.get(1..self.launch_length).unwrap_or(&[]);
         let (go, strings) = Go::read_from_prefix(bytes).unwrap_or_default();
         let strings = strings
@@ -94,7 +95,7 @@ impl Template {
     }
 }
 
-/// Lets the init process clone one run after another.
+/// Clones one run after another on request of the init process.
 ///
 /// # Safety
 /// `template` must be the address of a [`Template`] that no other code uses.
@@ -104,11 +105,11 @@ unsafe extern "C" fn serve_runs(template: usize) -> ! {
         let mut byte = [0; 1];
         match calls::receive(CONTROL, &mut byte, 0) {
             Ok(received) if received.length == 1 && byte == [message::CLONE] => {}
-            // The runner has ended, or wants another world.
+            // The runner has ended or needs another world.
             _ => calls::exit(0),
         }
         // The id maps of pid1 can be written only while its memory is dumpable (proc(5)). No run
-        // exists now.
+        // exists at this point.
         let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
         let namespaces =
             libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
@@ -133,14 +134,15 @@ fn report(step: Step, errno: Errno, object: u32) {
     let _ = calls::send_parts(CONTROL, [&[message::FAILED], failed.as_bytes()], &[]);
 }
 
-/// pid1 of a run, in the template's memory. libc sees one thread, because the template's own thread
-/// waits in the kernel.
+/// pid1 of a run, in the template's memory. To libc the process has one thread, because the
+/// template's own thread waits in the kernel.
 fn pid1(shared: &Shared) -> ! {
     if let Err((object, step, errno)) = prepare(shared) {
         report(step, errno, object);
         calls::exit(1);
     }
-    // SAFETY: see `pid1`. Handlers of libraries run (pthread_atfork(3)).
+    // SAFETY: as the comment on this function explains, no other thread runs. The fork calls the
+    // handlers of libraries (pthread_atfork(3)).
     match unsafe { libc::fork() } {
         -1 => {
             report(Step::CloneTarget, std::io::Error::last_os_error().into(), 0);
@@ -165,7 +167,7 @@ fn prepare(shared: &Shared) -> Result<(), (u32, Step, Errno)> {
     let template = unsafe { &*shared.0 };
     run_mounts::carry_out(&template.setup.mounts, template.procfs)?;
     run_mounts::give_up_capabilities().map_err(at(Step::Capabilities))?;
-    // From here on no process of the run may trace pid1, in whose memory the template is.
+    // From now on no process of the run may trace pid1, which shares the template's memory.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
     Ok(())
 }
@@ -196,7 +198,7 @@ fn watch(copy: i32) -> ! {
 /// The exit status of a copy that could not be launched. No process evaluates it.
 const NOT_STARTED: i32 = 127;
 
-/// The copy: prepares itself, waits for its launch and continues after `millibox_ready`.
+/// The copy prepares itself, waits for its launch and continues after `millibox_ready`.
 fn copy(shared: &Shared) -> ! {
     // SAFETY: this process has its own copy of the memory, and one thread.
     let template = unsafe { &mut *shared.0 };
@@ -211,7 +213,7 @@ fn copy(shared: &Shared) -> ! {
 
 fn launch(template: &mut Template) -> Result<(), (Step, Errno)> {
     let at = |step| move |errno| (step, errno);
-    // The memory is this process's own.
+    // The memory belongs to this process alone.
     calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0).map_err(at(Step::Session))?;
     calls::setsid().map_err(at(Step::Session))?;
     if let Some((area, length)) = template.rseq {
@@ -244,14 +246,15 @@ fn launch(template: &mut Template) -> Result<(), (Step, Errno)> {
     if let Some(program) = &template.setup.seccomp {
         calls::attach_seccomp(program).map_err(at(Step::Seccomp))?;
     }
-    // Last, so that each failure could be reported. From here on the copy is a run like any other.
+    // Close the socket last, so that every earlier failure can be reported. From now on the copy is
+    // a run like any other.
     calls::close_range(CONTROL as u32, u32::MAX, 0).map_err(at(Step::Descriptors))?;
     sys::set_pass(0);
     Ok(())
 }
 
-/// The area of the C library's registration (glibc 2.35: `__rseq_offset`). pid1 has none, because
-/// it shares memory, so a copy must register it again.
+/// The area that the C library has registered (glibc 2.35: `__rseq_offset`). pid1 has no
+/// registration, because it shares memory, so a copy must register the area again.
 fn rseq_area() -> Option<(usize, u32)> {
     // SAFETY: both symbols are numbers in the C library, if they exist.
     let (offset, size) = unsafe {

@@ -8,7 +8,7 @@ use std::fmt;
 /// An architecture for which a policy can be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arch {
-    /// 64-bit x86. No policy can name the x32 numbers (bit 30 set).
+    /// 64-bit x86. Policies cannot name the x32 numbers (bit 30 set).
     X86_64,
     /// Little-endian 64-bit Arm.
     Aarch64,

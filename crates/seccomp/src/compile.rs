@@ -1,12 +1,12 @@
 //! Compiles a policy to a program.
 //!
-//! First, [`graph`] turns the rules into a graph of tests and answers, and [`search`] puts a search
-//! for the system call number in front. Then [`layout`] writes the graph as instructions.
+//! First, [`graph`] turns the rules into a graph of tests and answers, and [`search`] adds a search
+//! for the system call number in front of it. Then [`layout`] writes the graph as instructions.
 //!
 //! Two costs matter. When the kernel attaches a filter, it checks, translates and compiles every
 //! instruction. It also emulates the program once for every system call number, to find the calls
 //! that are always allowed. Later, every call that is not always allowed runs the program.
-//! Therefore the search is short first and shallow second.
+//! Therefore the compiler keeps the search short first of all, and shallow in the second place.
 
 mod graph;
 mod layout;

@@ -1,6 +1,6 @@
 //! The error names of errno(3). The numbers are the same on every [`crate::Arch`].
 
-/// The largest error number that a filter can return. The kernel clamps larger ones to it.
+/// The largest error number that a filter can return. The kernel clamps larger numbers to it.
 pub(crate) const MAX_ERRNO: u16 = 4095;
 
 /// The number of the error called `name`.
@@ -19,7 +19,7 @@ pub(crate) fn name(number: u16) -> Option<&'static str> {
         .map(|&(name, _)| name)
 }
 
-/// Sorted by number. If a number has two names, the usual name comes first.
+/// The errors, sorted by number. If a number has two names, the usual name comes first.
 const ERRORS: &[(&str, u16)] = &[
     ("EPERM", 1),
     ("ENOENT", 2),

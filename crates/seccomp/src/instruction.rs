@@ -1,6 +1,6 @@
 //! Instructions of classic BPF.
 
-/// The codes of classic BPF instructions; see bpf(4) of the BSDs.
+/// The codes of classic BPF instructions; see bpf(4) on the BSDs.
 pub(crate) mod code {
     pub const LD_W_ABS: u16 = 0x20;
     pub const LD_IMM: u16 = 0x00;
@@ -26,7 +26,7 @@ pub(crate) mod code {
     pub const RET_A: u16 = 0x16;
     pub const TAX: u16 = 0x07;
     pub const TXA: u16 = 0x87;
-    /// The bit that selects register X as operand instead of the constant k.
+    /// The bit that selects register X instead of the constant k as operand.
     pub const X: u16 = 0x08;
 }
 

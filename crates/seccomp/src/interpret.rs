@@ -113,9 +113,9 @@ fn calculate(code: u16, a: u32, operand: u32) -> Option<u32> {
 ///
 /// Linux 5.11 and later computes these results once, when a filter is attached. It then lets calls
 /// that are always allowed pass without running the filter. This function follows the kernel's
-/// emulation (`seccomp_is_const_allow`) step by step. It returns `None` if the kernel gives up: the
-/// program reads an argument or the instruction pointer, or uses an instruction that the emulation
-/// does not support.
+/// emulation (`seccomp_is_const_allow`) step by step. It returns `None` if the kernel gives up
+/// because the program reads an argument or the instruction pointer, or uses an instruction that
+/// the emulation does not support.
 pub fn constant_action(program: &Program, arch: Arch, nr: u32) -> Option<u32> {
     let mut a = 0;
     let mut next = 0;

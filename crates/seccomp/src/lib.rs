@@ -1,6 +1,6 @@
 //! The seccomp policy compiler of millibox.
 //!
-//! The terms, in the order in which compilation produces them:
+//! These are the terms, in the order in which compilation produces them:
 //!
 //! - A **policy** ([`Policy`]) is a TOML file. It assigns an action to every system call.
 //! - A policy consists of **rules** ([`Rule`]). A rule has an [`Action`], names system calls, and
@@ -39,7 +39,7 @@
 //! assert_eq!(run(&program, &Data { args: [1, 0, 0, 0, 0, 0], ..call }), Action::Allow.value());
 //! assert_eq!(run(&program, &Data { args: [2, 0, 0, 0, 0, 0], ..call }), Action::Errno(97).value());
 //!
-//! // The kernel computes results that depend on no argument once, when it attaches the filter.
+//! // If a result depends on no argument, the kernel computes it once, when it attaches the filter.
 //! assert_eq!(constant_action(&program, arch, 0), Some(Action::Allow.value()));
 //! assert_eq!(constant_action(&program, arch, socket), None);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

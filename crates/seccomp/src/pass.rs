@@ -1,4 +1,4 @@
-//! A bypass of a filter for calls that carry a secret, the pass.
+//! Lets calls that carry a secret, the pass, bypass a filter.
 //!
 //! Child processes inherit a filter. Attaching a filter takes the kernel longer than most other
 //! work for a short program. So a process attaches the filter once and then starts many programs.
@@ -13,7 +13,7 @@ use crate::policy::Action;
 use crate::program::Program;
 use crate::validate::ValidateError;
 
-/// Extends `program` to allow the calls in `numbers` whose sixth argument equals `pass`, in all 64
+/// Extends `program` to allow the calls in `numbers` whose sixth argument equals `pass` in all 64
 /// bits.
 ///
 /// All other results stay the same, including those of other architectures. Calls that are always
@@ -65,7 +65,7 @@ pub fn with_pass(
     };
     let mut all = vec![
         Instruction::plain(code::LD_W_ABS, offset::ARCH),
-        // An unconditional jump reaches farther than a conditional one.
+        // An unconditional jump reaches farther than a conditional jump.
         Instruction {
             code: code::JEQ_K,
             jt: 1,
@@ -96,8 +96,8 @@ pub fn with_pass(
 /// writes A or returns, and no instruction reads X.
 ///
 /// Every output of [`compile`](crate::compile()) qualifies. Other programs need two instructions
-/// that reset the registers. The kernel's emulation does not support these two, so it no longer
-/// finds the calls that are always allowed.
+/// that reset the registers. The kernel's emulation does not support these two instructions, so it
+/// no longer finds the calls that are always allowed.
 fn is_independent_of_registers(program: &Program) -> bool {
     let reads_x = |instruction: &Instruction| match instruction.code {
         code::TXA | code::STX => true,
@@ -119,7 +119,7 @@ mod tests {
     /// The distance between tested numbers. Miri is slow and looks only for undefined behaviour.
     const STEP: usize = if cfg!(miri) { 41 } else { 1 };
 
-    /// Calls with and without the pass, of this architecture and of others.
+    /// Calls with and without the pass, of this and other architectures.
     fn calls() -> impl Iterator<Item = Data> {
         let sixths = [
             0,

@@ -21,7 +21,7 @@ pub enum Action {
     /// Execute the call and write it to the kernel's audit log: `SECCOMP_RET_LOG`.
     Log,
     /// Fail the call with this error number, at most 4095, without executing it:
-    /// `SECCOMP_RET_ERRNO`. The caller of errno 0 sees a success.
+    /// `SECCOMP_RET_ERRNO`. With errno 0 the call seems to succeed.
     Errno(u16),
     /// Send SIGSYS to the thread instead of executing the call: `SECCOMP_RET_TRAP`.
     Trap,
@@ -100,7 +100,7 @@ impl FromStr for Action {
                 let Some(error) = text.strip_prefix("errno:") else {
                     return Err(ActionError::UnknownAction(text.to_owned()));
                 };
-                // The check excludes a sign, which u16::from_str accepts.
+                // The check rejects a sign, which u16::from_str accepts.
                 let number = if error.starts_with(|c: char| c.is_ascii_digit()) {
                     error
                         .parse()
@@ -236,7 +236,7 @@ impl Rule {
 ///
 /// If several rules name a call, the rules with conditions are tried in the order of the file. The
 /// first rule whose conditions all hold decides. If no such rule exists, the rule without
-/// conditions decides; a call has at most one. If that is missing, the default applies.
+/// conditions decides; a call has at most one. Without that rule, the default applies.
 ///
 /// A call that exists only on another architecture is skipped, so one file serves all
 /// architectures.

@@ -38,10 +38,10 @@ pub fn profile_with_loopback(name: &str) -> Option<Policy> {
     Some(policy.with_rules_before(loopback))
 }
 
-/// The `default` profile for a program that has a terminal of its own, which ends with the run.
+/// The `default` profile for a program that has its own terminal, which ends with the run.
 ///
-/// The program may make the terminal its controlling one, and set its modes and its foreground
-/// group, as shells and line editors do.
+/// The program may make the terminal its controlling terminal and set the terminal's modes and
+/// foreground group, as shells and line editors do.
 pub fn profile_with_terminal() -> Policy {
     let parse = |text: &str| -> Policy { text.parse().expect("the tests parse every profile") };
     parse(include_str!("../profiles/default.toml"))

@@ -1,7 +1,8 @@
 //! The checks that the kernel makes before it accepts a program as a seccomp filter.
 //!
 //! This module implements both passes of the kernel. `bpf_check_classic` checks that the program is
-//! valid classic BPF, and `seccomp_check_filter` that it uses only the instructions of seccomp.
+//! valid classic BPF, and `seccomp_check_filter` checks that it uses only the instructions that
+//! seccomp supports.
 
 use thiserror::Error;
 
@@ -43,8 +44,8 @@ pub enum ValidateError {
         /// The code of the instruction.
         code: u16,
     },
-    /// The constant operand of the instruction is out of range: a load outside
-    /// `struct seccomp_data` or off a word boundary, a division by 0, a shift by 32 or more, or a
+    /// The constant operand of the instruction is out of range. The instruction loads from outside
+    /// `struct seccomp_data` or off a word boundary, divides by 0, shifts by 32 or more, or uses a
     /// memory word past the last one.
     #[error(
         "instruction {index} has the operand {k:#x}, which is out of range for this instruction"
@@ -120,7 +121,7 @@ fn check_one(
     &Instruction { code, jt, jf, k }: &Instruction,
     after: usize,
 ) -> Result<(), ValidateError> {
-    // Division and shifts by a constant operand.
+    // Division and shifts with a constant operand.
     const DIV_K: u16 = code::ALU | 0x30;
     const LSH_K: u16 = code::ALU | 0x60;
     const RSH_K: u16 = code::ALU | 0x70;
@@ -155,8 +156,8 @@ fn check_one(
         | code::TXA
         | code::RET_K
         | code::RET_A => Ok(()),
-        // Add, subtract, multiply, divide, or, and, shift left, shift right, exclusive or. Classic
-        // BPF also has a remainder (0x90), which seccomp does not support.
+        // Seccomp supports add, subtract, multiply, divide, or, and, shift left, shift right and
+        // exclusive or. Classic BPF also has a remainder (0x90), which seccomp does not support.
         _ if matches!(
             code & !code::X,
             0x04 | 0x14 | 0x24 | 0x34 | 0x44 | 0x54 | 0x64 | 0x74 | 0xa4
@@ -190,7 +191,7 @@ fn check_memory(instructions: &[Instruction]) -> Result<(), ValidateError> {
             }
             code::JA => {
                 stored_at[index + 1 + k as usize] &= stored;
-                // No path falls through to the next instruction, so only jumps to it count.
+                // No path falls through to the next instruction, so only jumps lead to it.
                 stored = u16::MAX;
             }
             code if is_conditional_jump(code) => {
@@ -232,7 +233,7 @@ mod tests {
         assert_eq!(validate(&[0; 9]), Err(E::PartialInstruction { length: 9 }));
         assert_eq!(error(&vec![ALLOW; 4097]), E::TooLong { count: 4097 });
         assert_eq!(check(&vec![ALLOW; 4096]), Ok(()));
-        // ldh, the remainder, a load of packet bytes by index, and an unknown code.
+        // These are ldh, the remainder, a load of packet bytes by index, and an unknown code.
         for code in [0x28, 0x94, 0x40, 0xffff] {
             assert_eq!(
                 error(&[plain(code, 1), ALLOW]),
@@ -287,7 +288,7 @@ mod tests {
             check(&[plain(code::ST, 3), plain(code::LD_MEM, 3), ALLOW]),
             Ok(())
         );
-        // The same for each kind of jump, with other instructions before it.
+        // The same holds for each kind of jump, with other instructions before it.
         for over in [jump(0, 1), jump(1, 0), plain(code::JA, 1)] {
             let (load, store) = (plain(code::LD_MEM, 3), plain(code::ST, 3));
             assert_eq!(

@@ -22,8 +22,8 @@ fn rules_by_number(policy: &Policy, arch: Arch) -> HashMap<u32, Vec<&Rule>> {
     map
 }
 
-/// The policy's action, without compilation: the first rule whose conditions hold, then the rule
-/// without conditions, then the default.
+/// The policy's action, without compilation. It comes from the first rule whose conditions hold,
+/// otherwise from the rule without conditions, and otherwise from the default.
 fn expected(policy: &Policy, rules: &[&Rule], data: &Data) -> Action {
     let (unconditional, conditional): (Vec<&Rule>, Vec<&Rule>) =
         rules.iter().partition(|rule| rule.conditions().is_empty());
@@ -51,7 +51,7 @@ fn holds(condition: &Condition, data: &Data) -> bool {
     }
 }
 
-/// Every number at which an action could change, and its neighbours.
+/// Every number at which an action could change, and the neighbouring numbers.
 fn numbers() -> impl Iterator<Item = u32> {
     let large = [1000, u32::MAX / 2, 0x8000_0000, u32::MAX - 1, u32::MAX];
     (0..=600)
@@ -60,8 +60,8 @@ fn numbers() -> impl Iterator<Item = u32> {
         .chain(large)
 }
 
-/// Arguments at the borders of the conditions: their values, and the neighbours of these values in
-/// either half.
+/// Arguments at the boundaries of the conditions: the values in the conditions, and their
+/// neighbours in either half.
 fn arguments(rules: &[&Rule]) -> Vec<[u64; 6]> {
     let mut list = vec![[0; 6], [u64::MAX; 6], [1 << 32; 6]];
     for rule in rules {
@@ -173,8 +173,8 @@ fn conditions() -> impl Strategy<Value = String> {
     })
 }
 
-/// A policy in which each call gets no action or one of four from rules without conditions. Up to
-/// 11 rules with conditions follow.
+/// A policy in which rules without conditions assign no action or one of four actions to each call.
+/// Up to 11 rules with conditions follow.
 fn policies() -> impl Strategy<Value = String> {
     let mut unique: Vec<&str> = Arch::ALL
         .into_iter()
@@ -262,7 +262,8 @@ fn compile_alternating_actions_stays_short_and_shallow() {
     }
     let policy = text.parse().expect("a policy");
     let program = check(&policy, Arch::X86_64, &[]);
-    // 381 numbers: one return and one test for each, and nine tests on the path to each number.
+    // For 381 numbers, the program has one return and one test each, and nine tests on the path to
+    // each number.
     assert!(
         (763..790).contains(&program.len()) && longest_path(&program) <= 14,
         "{}",
@@ -280,7 +281,8 @@ fn compile_alternating_actions_stays_short_and_shallow() {
         );
     }
     let program = check(&text.parse().expect("a policy"), Arch::X86_64, &[]);
-    // A sequence of allow, trap, allow becomes one interval with a single number in it.
+    // A sequence of allow, trap, allow becomes one interval that contains a single number with
+    // another action.
     assert!(
         program.len() < 256 && longest_path(&program) <= 14,
         "{}",
@@ -349,15 +351,15 @@ fn compile_small_policy_has_minimal_length() {
             .expect("ok")
             .len()
     };
-    // One return, because all calls have the same action.
+    // The program has one return, because all calls have the same action.
     assert_eq!(length(&head("allow", "allow")), 1);
-    // A load and a test of the architecture, and two returns.
+    // The program has a load and a test of the architecture, and two returns.
     assert_eq!(length(&head("allow", "trap")), 4);
     // One denied number adds a load and a test of the number.
     let mut text = head("allow", "trap");
     rule(&mut text, "trap", &["ptrace"], &[]);
     assert_eq!(length(&text), 6);
-    // Three tests of the same word need one load: ld and three jeq.
+    // Three tests of the same word need one load, so ld and three jeq suffice.
     let mut text = head("allow", "trap");
     for value in [7, 8, 9] {
         let condition = format!("{{ arg = 1, mask = 0xffffffff, equal = {value} }}");

@@ -1,4 +1,4 @@
-//! `packaging/seccomp.json`, the profile for containers in which the service runs.
+//! Tests of `packaging/seccomp.json`, the profile for containers in which the service runs.
 
 use millibox_seccomp::{Action, profile_with_loopback};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What `millibox-stage` does before the exec.
+//! The steps of `millibox-stage` before the exec.
 
 use crate::{Answer, Failure, Instructions, Step};
 use rustix::fs::{Mode, OFlags};
@@ -9,13 +9,13 @@ use std::path::Path;
 /// The number of the first descriptor after the standard streams.
 const FIRST_EXTRA_DESCRIPTOR: i32 = 3;
 
-/// Receives the instructions from the socket at standard input, carries them out and answers.
+/// Receives the instructions from the socket that is standard input, carries them out and answers.
 ///
-/// Returns the socket, which an exec closes. If a step failed, the answer says so, and the result
-/// is `None`.
+/// Returns the socket, which is closed on exec. If a step fails, the answer names the step, and the
+/// result is `None`.
 ///
-/// Call this before the process opens descriptors, so that those of the program get the first free
-/// numbers (open(2)).
+/// Call this function before the process opens any file, so that the program's descriptors get the
+/// first free numbers (open(2)).
 #[must_use]
 pub fn stage() -> Option<OwnedFd> {
     let received = crate::receive::<Instructions>(std::io::stdin(), false);
@@ -67,11 +67,11 @@ fn carry_out(
     drop(stdin);
     place(descriptors).map_err(failed(Step::Descriptors))?;
     if instructions.terminal {
-        // The run may lead its session already.
+        // The process may already be a session leader.
         let _ = rustix::process::setsid();
         match rustix::process::ioctl_tiocsctty(std::io::stdin()) {
-            // The default seccomp profile forbids it. The streams are a terminal nevertheless, but
-            // Ctrl-C reaches no process.
+            // The default seccomp profile forbids this ioctl. The streams are still a terminal, but
+            // Ctrl-C has no effect.
             Ok(()) | Err(Errno::PERM) => {}
             Err(errno) => return Err(failed(Step::Terminal)(errno)),
         }
@@ -79,7 +79,8 @@ fn carry_out(
     crate::send(socket, &Answer::Ready, &[directory.as_fd()]).map_err(failed(Step::Descriptors))
 }
 
-/// Leaves the descriptors open for the program. They keep the numbers with which they arrived.
+/// Leaves the descriptors open for the program. They keep the numbers under which they were
+/// received.
 fn place(descriptors: Vec<OwnedFd>) -> Result<(), Errno> {
     for (index, descriptor) in descriptors.into_iter().enumerate() {
         let expected = FIRST_EXTRA_DESCRIPTOR + i32::try_from(index).map_err(|_| Errno::MFILE)?;
@@ -87,7 +88,7 @@ fn place(descriptors: Vec<OwnedFd>) -> Result<(), Errno> {
             return Err(Errno::BADF);
         }
         fcntl_setfd(&descriptor, fcntl_getfd(&descriptor)? - FdFlags::CLOEXEC)?;
-        // The program inherits it.
+        // The program inherits the descriptor.
         std::mem::forget(descriptor);
     }
     Ok(())
@@ -116,7 +117,7 @@ fn unpack(archive: OwnedFd) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The kernel's error that underlies an error of the archive.
+/// The kernel's error that caused an error of the archive.
 fn cause(error: &std::io::Error) -> Option<i32> {
     let mut error: &(dyn std::error::Error + 'static) = error;
     loop {

@@ -1,18 +1,17 @@
-//! Files for a run and from a run, without a directory of the host.
+//! Passes files to and from a run without a directory on the host.
 //!
 //! The program `millibox-stage` is executed in the sandbox in place of the requested program. Its
 //! standard input is a socket. It
 //!
-//! 1. receives descriptors: further descriptors of the program, its standard input and a tar
-//!    archive,
-//! 2. unpacks the archive, whose paths are relative to the root; usually all lead into the working
-//!    directory, which is a tmpfs of the run,
-//! 3. sends back a descriptor of the working directory; through it the caller reads files after the
-//!    run has ended, when no process of the run is left to change them,
-//! 4. puts the standard input in its place and executes the program.
+//! 1. receives the program's additional descriptors, its standard input and a tar archive,
+//! 2. unpacks the archive, whose paths are relative to the root; usually all of them are in the
+//!    working directory, which is a tmpfs of the run,
+//! 3. sends back a descriptor of the working directory, through which the caller reads files after
+//!    the run, when no process of the run can change them any more,
+//! 4. installs the program's standard input and executes the program.
 //!
-//! Everything that it does is done with the rights of the run and counts towards its limits, so
-//! neither the archive nor this program needs to be trusted.
+//! All of this happens with the rights of the run and counts towards its limits, so neither the
+//! archive nor this program needs to be trusted.
 #![forbid(unsafe_code)]
 
 mod files;
@@ -28,21 +27,23 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The largest number of descriptors in one message (`SCM_MAX_FD` in unix(7)).
+/// The maximum number of descriptors in one message (`SCM_MAX_FD` in unix(7)).
 pub const MAX_DESCRIPTORS: usize = 253;
-/// The largest message in bytes: a few numbers. The buffer is on the stack of the receiver, which
-/// may be a copy of a program that should touch little memory.
+/// The maximum size of a message in bytes. A message contains only a few numbers, and the buffer is
+/// on the receiver's stack. The receiver may be a copy of a program, which should touch little
+/// memory.
 const MAX_MESSAGE_BYTES: usize = 64;
 
-/// The task of `millibox-stage`. The descriptors travel with it: the program's further
-/// descriptors in their order from 3 on, its standard input, and the archive if there is one.
+/// The task of `millibox-stage`. The descriptors are sent with it: first the program's additional
+/// descriptors, in order of their numbers from 3 on, then its standard input, then the archive if
+/// one is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instructions {
-    /// The number of additional descriptors that the program gets, from number 3 on.
+    /// The number of additional descriptors for the program, from number 3 on.
     pub extra_descriptors: u8,
-    /// A tar archive follows as the last descriptor.
+    /// Whether the last descriptor is a tar archive.
     pub has_archive: bool,
-    /// Standard input is a terminal that becomes the controlling terminal.
+    /// Whether standard input is a terminal that becomes the controlling terminal.
     pub terminal: bool,
 }
 
@@ -50,7 +51,7 @@ pub struct Instructions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// The files are in place, and the program is executed next. A descriptor of the working
-    /// directory comes with this answer.
+    /// directory is attached to this answer.
     Ready,
     /// A step failed, and the program was not executed.
     Failed(Failure),
@@ -61,7 +62,7 @@ pub enum Answer {
 pub struct Failure {
     /// The step.
     pub step: Step,
-    /// The error number of the kernel, if it gave one.
+    /// The kernel's error number, if a system call failed.
     pub errno: Option<i32>,
 }
 
@@ -74,7 +75,7 @@ pub enum Step {
     Unpack,
     /// Put the descriptors in their places.
     Descriptors,
-    /// Make the terminal the controlling one.
+    /// Make the terminal the controlling terminal.
     Terminal,
     /// Execute the program.
     Execute,
@@ -83,7 +84,7 @@ pub enum Step {
 /// Sends a message with descriptors.
 ///
 /// # Errors
-/// The kernel's error, or `E2BIG` if the message is too large.
+/// Returns the kernel's error, or `E2BIG` if the message is too large.
 pub fn send(
     socket: impl AsFd,
     message: &impl Serialize,
@@ -107,11 +108,11 @@ pub fn send(
     }
 }
 
-/// Receives a message with descriptors, which are closed on exec if `close_on_exec` is set. `None`:
-/// the other side has closed the socket.
+/// Receives a message with descriptors, which are closed on exec if `close_on_exec` is set. Returns
+/// `None` if the other side has closed the socket.
 ///
 /// # Errors
-/// The kernel's error, or `EBADMSG` if the message cannot be read.
+/// Returns the kernel's error, or `EBADMSG` if the message cannot be read.
 pub fn receive<T: for<'de> Deserialize<'de>>(
     socket: impl AsFd,
     close_on_exec: bool,

@@ -1,8 +1,8 @@
 //! Unpacks the files of a run inside the sandbox and executes its program.
 //!
-//! `millibox-stage PROGRAM ARGV0 [ARGUMENT...]`, with a socket as standard input. The library of
-//! this crate describes the exchange. It exits with 127 if the program cannot be executed, after it
-//! has sent the reason.
+//! The command line is `millibox-stage PROGRAM ARGV0 [ARGUMENT...]`, and standard input is a
+//! socket. The library of this crate describes the messages. If the program cannot be executed,
+//! `millibox-stage` sends the reason and exits with 127.
 #![forbid(unsafe_code)]
 
 use millibox_stage::{Answer, Failure, Step};
@@ -31,8 +31,8 @@ fn main() -> ExitCode {
     ExitCode::from(EXIT_NOT_EXECUTED)
 }
 
-/// Executes the program, which is looked up in `PATH` if its name has no `/`. Returns if that
-/// fails.
+/// Executes the program, which is looked up in `PATH` if its name contains no `/`. Returns only if
+/// that fails.
 fn execute(
     program: OsString,
     argv0: OsString,

@@ -1,10 +1,10 @@
-//! The resource backends, and why one cannot be used.
+//! The resource backends, and the reasons why a backend cannot be used.
 
 use crate::ProcessEnd;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How runs are limited and measured.
+/// The way in which runs are limited and measured.
 ///
 /// ```
 /// use millibox_vocabulary::Backend;
@@ -18,7 +18,7 @@ pub enum Backend {
     Cgroup2,
     /// Version 1 hierarchies of memory, pids, cpu and cpuacct, created by root.
     Hybrid,
-    /// No cgroups: weaker limits, which are resource limits of single processes.
+    /// No cgroups. The limits are resource limits of single processes, which are weaker.
     Rlimit,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// Why one backend cannot be used.
+/// The reasons why one backend cannot be used.
 ///
 /// ```
 /// use millibox_vocabulary::{Backend, BackendCause, BackendRefusal, BackendStep};
@@ -48,13 +48,13 @@ impl fmt::Display for Backend {
 pub struct BackendRefusal {
     /// The backend.
     pub backend: Backend,
-    /// What failed, in this order: for [`Backend::Cgroup2`] one cause for each place that was
-    /// tried.
+    /// The causes, in order. For [`Backend::Cgroup2`] the list contains one cause for each place
+    /// that was tried.
     pub causes: Vec<BackendCause>,
 }
 
 impl BackendRefusal {
-    /// The refusal of a backend for these causes.
+    /// Creates the refusal of a backend for these causes.
     pub fn new(backend: Backend, causes: Vec<BackendCause>) -> BackendRefusal {
         BackendRefusal { backend, causes }
     }
@@ -76,7 +76,7 @@ pub(crate) fn write_list<T: fmt::Display>(f: &mut fmt::Formatter<'_>, list: &[T]
     Ok(())
 }
 
-/// A step that a backend could not take, and what is known about the cause.
+/// The step of a backend that failed, and the known facts about the cause.
 ///
 /// ```
 /// use millibox_vocabulary::{BackendCause, BackendStep};
@@ -95,7 +95,7 @@ pub struct BackendCause {
 }
 
 impl BackendCause {
-    /// A cause of this step about which nothing else is known.
+    /// Creates a cause with this step and no other facts.
     pub fn new(step: BackendStep) -> BackendCause {
         BackendCause {
             step,
@@ -118,7 +118,7 @@ impl BackendCause {
         self
     }
 
-    /// Adds the error number of an I/O error, if it has one.
+    /// Adds the error number of an I/O error, if the error has one.
     #[must_use]
     pub fn with_io(mut self, error: &std::io::Error) -> BackendCause {
         self.errno = error.raw_os_error();
@@ -126,7 +126,7 @@ impl BackendCause {
     }
 }
 
-/// A step of preparing a backend that can fail.
+/// A step in the preparation of a backend that can fail.
 ///
 /// ```
 /// use millibox_vocabulary::{BackendCause, BackendStep};
@@ -138,11 +138,11 @@ impl BackendCause {
 pub enum BackendStep {
     /// The hierarchy of version 2 cgroups is looked up.
     FindHierarchy,
-    /// The version 1 hierarchy with the controller, which is the subject, is looked up.
+    /// The version 1 hierarchy with the controller is looked up. The controller is the subject.
     FindController,
     /// The supervisor's own cgroup is looked up below the mount point of the hierarchy.
     FindOwnCgroup,
-    /// The cgroup, which is the subject, must have these controllers, and lacks them.
+    /// The cgroup, which is the subject, lacks these required controllers.
     Controllers(Vec<String>),
     /// Version 1 cgroups must be created, and only root may do that.
     BecomeRoot,
@@ -150,9 +150,9 @@ pub enum BackendStep {
     LeaveSystemd,
     /// The unit of the cgroup must be delegated by systemd.
     CheckDelegation,
-    /// A delegated cgroup is looked up, and none of the candidates can be used.
+    /// A delegated cgroup is looked up, but none of the candidates can be used.
     FindDelegated,
-    /// The running systemd manager is looked up, which could delegate a cgroup.
+    /// The running systemd manager, which could delegate a cgroup, is looked up.
     FindManager,
     /// The path of the supervisor's own executable is determined.
     FindExecutable,
@@ -162,10 +162,10 @@ pub enum BackendStep {
     CreateScope {
         /// How systemd-run ended.
         end: ProcessEnd,
-        /// What systemd-run wrote to standard error.
+        /// The text that systemd-run wrote to standard error.
         message: String,
     },
-    /// The client's socket is passed on to the supervisor in its scope.
+    /// The client's socket is passed to the supervisor in its scope.
     PassSocket,
     /// The cgroup must be writable.
     CheckWritable,
@@ -175,13 +175,13 @@ pub enum BackendStep {
     KeepCgroup,
     /// These controllers are enabled for the children of the cgroup.
     EnableControllers(Vec<String>),
-    /// A file of a cgroup is given to the supervisor's user.
+    /// The supervisor's user becomes the owner of a cgroup file.
     HandOver,
     /// A file is opened.
     Open,
     /// The swap areas of the machine are read.
     ReadSwaps,
-    /// The memory limit must cover swap, which is in use. The file that limits it is missing.
+    /// The memory limit must cover swap, which is in use, but the file that limits swap is missing.
     LimitSwap,
     /// A socket between keeper and runner is created.
     CreateSocket,
@@ -233,7 +233,7 @@ impl fmt::Display for BackendCause {
             BackendStep::CreateScope { end, message } => {
                 write!(f, "systemd-run cannot create a scope: it {end}: {message}")
             }
-            BackendStep::PassSocket => f.write_str("cannot pass the client's socket on"),
+            BackendStep::PassSocket => f.write_str("cannot pass on the client's socket"),
             BackendStep::CheckWritable => write!(f, "{subject} is not writable"),
             BackendStep::CreateCgroup => write!(f, "cannot create the cgroup {subject}"),
             BackendStep::KeepCgroup => write!(
@@ -261,7 +261,7 @@ impl fmt::Display for BackendCause {
             }
         }?;
         if let Some(errno) = self.errno {
-            // "Permission denied (os error 13)": users search for both parts.
+            // The text is "Permission denied (os error 13)", because users search for both parts.
             write!(f, ": {}", std::io::Error::from_raw_os_error(errno))?;
         }
         match (&self.step, self.errno) {

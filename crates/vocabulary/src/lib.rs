@@ -4,9 +4,9 @@
 //! library returns it to its caller, so these types are public in `millibox`. Each error is a value
 //! with step, subject, errno and hint, and its `Display` is the only place that renders it.
 //!
-//! Requests and results are not here: the protocol (`millibox-wire`) and the library have types of
-//! their own, so that the protocol can change without a change to the library's interface. All
-//! enums and structs that may grow are `#[non_exhaustive]`.
+//! Requests and results are not part of this crate. The protocol (`millibox-wire`) and the library
+//! have their own types, so that the protocol can change without a change to the library's
+//! interface. All enums and structs that may grow are `#[non_exhaustive]`.
 //!
 //! ```
 //! use millibox_vocabulary::{RunError, Step};

@@ -1,21 +1,22 @@
-//! The limits of a run that are checked, and the error of one.
+//! The limits of a run that are checked, and the error of an invalid limit.
 
 use crate::Step;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The process limit of a run that does not specify one. It stops fork bombs, leaves room for the
-/// thread pools of language runtimes, and is the number of processes whose CPU time the `rlimit`
-/// backend can add up.
+/// The process limit of a run that does not specify one. The default stops fork bombs and leaves
+/// room for the thread pools of language runtimes. It is also the number of processes whose CPU
+/// time the `rlimit` backend can add up.
 pub const DEFAULT_PROCESS_LIMIT: u32 = 512;
 
-/// The largest process limit. The kernel has no more process ids (`PID_MAX_LIMIT`, which also
+/// The maximum process limit. The kernel has no more process ids (`PID_MAX_LIMIT`, which also
 /// bounds pids.max), and the sandbox itself needs up to three of them.
 pub const MAX_PROCESS_LIMIT: u32 = (1 << 22) - 3;
 
-/// The minimum CPU time in a period of a CPU bandwidth, in microseconds, and the shortest period.
+/// The minimum CPU time in each period of a CPU bandwidth, and the minimum period, both in
+/// microseconds.
 pub const MIN_BANDWIDTH_US: u64 = 1000;
-/// The longest period of a CPU bandwidth, in microseconds.
+/// The maximum period of a CPU bandwidth, in microseconds.
 pub const MAX_BANDWIDTH_PERIOD_US: u64 = 1_000_000;
 
 /// A limit that must not be zero.
@@ -57,10 +58,10 @@ impl fmt::Display for Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum LimitError {
-    /// With this limit at zero no program can run.
-    #[error("the {0} is 0, and no program can run with that; set a larger one, or none")]
+    /// No program can run if this limit is zero.
+    #[error("the {0} is 0, and no program can run with that limit; set a larger limit, or none")]
     Zero(Limit),
-    /// The kernel has fewer process ids.
+    /// The kernel does not have that number of process ids.
     #[error(
         "a process limit of {limit} is above {MAX_PROCESS_LIMIT}, the largest that the kernel can \
          enforce"
@@ -72,7 +73,7 @@ pub enum LimitError {
     /// The bandwidth's CPU time is too small.
     #[error("a CPU bandwidth of {max_us} us in each period is below {MIN_BANDWIDTH_US} us")]
     BandwidthMax {
-        /// CPU time in each period, in microseconds.
+        /// The CPU time in each period, in microseconds.
         max_us: u64,
     },
     /// The bandwidth's period is too short or too long.
@@ -84,13 +85,13 @@ pub enum LimitError {
         /// The period in microseconds.
         period_us: u64,
     },
-    /// Swap is limited on top of a memory limit that is missing.
+    /// A swap limit is set without a memory limit.
     #[error("a swap limit needs a memory limit; set one too")]
     SwapWithoutMemory,
 }
 
 impl LimitError {
-    /// The step of a run that the limit belongs to.
+    /// The step of a run to which the limit belongs.
     pub fn step(self) -> Step {
         match self {
             LimitError::Zero(Limit::Processes) | LimitError::TooManyProcesses { .. } => {

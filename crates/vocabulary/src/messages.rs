@@ -1,6 +1,7 @@
 //! Compares the text of every message with `tests/golden/messages.txt`.
 //!
-//! The samples are checked for completeness: a new variant without a sample does not compile.
+//! The compiler checks that the samples are complete: a new variant without a sample does not
+//! compile.
 
 use crate::*;
 use millibox_golden::assert_text;
@@ -430,7 +431,7 @@ fn supervisor_errors() -> Vec<SupervisorError> {
     all
 }
 
-/// A refusal with everything that can be known about its step.
+/// A refusal with all facts that its step can have.
 fn refusal(step: BackendStep) -> BackendRefusal {
     use BackendStep as S;
     let cause = match &step {

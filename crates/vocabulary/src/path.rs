@@ -1,4 +1,4 @@
-//! Paths in requests, which client and supervisor check and show in the same way.
+//! Paths in requests, which client and supervisor check and display in the same way.
 
 use crate::{WorldError, WorldProblem};
 
@@ -29,10 +29,10 @@ pub fn normal(path: &[u8]) -> Result<Vec<u8>, WorldProblem> {
 }
 
 /// The maximum number of bytes of a path that a message contains. A message must fit into a frame,
-/// and the kernel accepts no path that is much longer.
+/// and the kernel does not accept paths that are much longer.
 const MAX_SHOWN_BYTES: usize = 4096;
 
-/// A path as text for messages. Of a very long path only the beginning and the end are included.
+/// A path as text for messages. A very long path is shortened to its beginning and its end.
 pub fn shown(path: &[u8]) -> String {
     let half = MAX_SHOWN_BYTES / 2;
     match (
@@ -51,7 +51,7 @@ pub fn shown(path: &[u8]) -> String {
 }
 
 impl WorldError {
-    /// Creates an error of the mount at `path`.
+    /// Creates an error about the mount at `path`.
     pub fn at(path: &[u8], problem: WorldProblem) -> WorldError {
         WorldError {
             path: Some(shown(path)),

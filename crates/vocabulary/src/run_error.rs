@@ -6,10 +6,10 @@ use crate::{LimitError, TemplateProblem, WorldError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The step of a run that failed, and what is known about the cause.
+/// The step of a run that failed, and the known facts about the cause.
 ///
-/// [`Display`](fmt::Display) renders it as one sentence: what could not be done, with what object,
-/// why, and what to do about it.
+/// [`Display`](fmt::Display) renders it as one sentence, which contains the failed action, its
+/// object, the cause and the remedy.
 ///
 /// ```
 /// use millibox_vocabulary::{RunError, Step};
@@ -25,9 +25,10 @@ pub struct RunError {
     pub errno: Option<i32>,
     /// The object of the step, for example a path or the name of a resource limit.
     pub subject: Option<String>,
-    /// Additional information: the cause, or the remedy.
+    /// Additional information about the cause or the remedy.
     pub hint: Option<Hint>,
-    /// The number of runners in which the run could not begin; 0 if it began or was not retried.
+    /// The number of runners in which the run could not begin; 0 if the run began or was not
+    /// retried.
     pub attempts: u32,
 }
 
@@ -57,7 +58,7 @@ impl RunError {
         self
     }
 
-    /// Adds the number of attempts in which nothing of the run has begun.
+    /// Adds the number of attempts in which no part of the run has begun.
     #[must_use]
     pub fn after_attempts(mut self, attempts: u32) -> RunError {
         self.attempts = attempts;
@@ -94,7 +95,8 @@ impl fmt::Display for Cause<'_> {
             None => write!(f, "cannot {}", step.action())?,
         }
         if let Some(errno) = errno {
-            // "No such file or directory (os error 2)": users search for both parts.
+            // The text is "No such file or directory (os error 2)", because users search for both
+            // parts.
             write!(f, ": {}", std::io::Error::from_raw_os_error(*errno))?;
         }
         Ok(())
@@ -106,7 +108,7 @@ impl fmt::Display for RunError {
         self.cause().fmt(f)?;
         let separator = if self.errno.is_some() { "; " } else { ": " };
         match (&self.hint, self.errno) {
-            // "It" would refer to the mount namespace.
+            // "it" would refer to the mount namespace.
             (Some(Hint::Ended(end)), _) if self.step == Step::Template => {
                 write!(f, "{separator}its mounter {end}")?;
             }
@@ -135,9 +137,9 @@ impl std::error::Error for RunError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum ProcessEnd {
-    /// It exited with this status.
+    /// The process exited with this status.
     Exited(i32),
-    /// This signal killed it.
+    /// This signal killed the process.
     Killed(i32),
 }
 
@@ -145,7 +147,7 @@ impl fmt::Display for ProcessEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ProcessEnd::Exited(status) => write!(f, "exited with status {status}"),
-            // Its seccomp policy allows all calls that it makes.
+            // The process's seccomp policy allows all calls that the process needs.
             ProcessEnd::Killed(libc::SIGSYS) => f.write_str(
                 "was killed by signal SYS: it made a system call that its policy forbids, so it \
                  has a bug or was compromised; the kernel's log names the call (type=1326)",
@@ -171,9 +173,9 @@ pub enum Hint {
     Frame(FrameProblem),
     /// Fewer or more descriptors arrived than the request announced.
     DescriptorCount {
-        /// Descriptors that the request announced.
+        /// The number of descriptors that the request announced.
         announced: u32,
-        /// Descriptors that arrived.
+        /// The number of descriptors that arrived.
         received: u32,
     },
     /// Another run has the request's id.
@@ -184,11 +186,11 @@ pub enum Hint {
     World(WorldError),
     /// Arguments, variables and paths are too many or too long.
     TooManyStrings {
-        /// Arguments, variables and paths of the request.
+        /// The number of arguments, variables and paths in the request.
         strings: u64,
         /// The maximum number that a run can have.
         max_strings: u64,
-        /// Bytes of all strings, each with its NUL.
+        /// The total length of the strings in bytes, including their NULs.
         bytes: u64,
         /// The maximum number of bytes that a run can have.
         max_bytes: u64,
@@ -197,14 +199,14 @@ pub enum Hint {
     PairNeedsTwoRunners,
     /// The run's partner is not started.
     PartnerNotStarted,
-    /// Without cgroups the supervisor limits CPU time by looking at the processes, which /proc
-    /// hides.
+    /// Without cgroups the supervisor must examine the processes to limit CPU time, but /proc hides
+    /// them.
     ProcHidesProcesses,
     /// Without cgroups, swap cannot be limited.
     SwapNeedsCgroups,
-    /// The program's file exists, but not the interpreter or loader that it names.
+    /// The program's file exists, but the interpreter or loader that it names does not.
     InterpreterMissing,
-    /// A name without `/` was taken for a path.
+    /// A name without `/` was interpreted as a path.
     NameTakenAsPath,
     /// A helper process of the sandbox ended early.
     Ended(ProcessEnd),
@@ -214,13 +216,13 @@ pub enum Hint {
     EndedUnready,
     /// No target received the run in time.
     NotReceived,
-    /// A target took the run but did not execute the program in time.
+    /// A target received the run but did not execute the program in time.
     NotExecuted,
     /// The host, or a cgroup around the run, ran out of memory.
     HostOutOfMemory,
     /// pid1 reported no exit status.
     NoStatus,
-    /// No run can be copied from the template of the program.
+    /// The template of the prepared program cannot be copied.
     Template(TemplateProblem),
     /// The supervisor cannot watch a socket.
     Unwatchable {
@@ -229,7 +231,7 @@ pub enum Hint {
     },
 }
 
-/// The reason why a request's frame cannot be read.
+/// The reason why the frame of a request cannot be read.
 ///
 /// ```
 /// use millibox_vocabulary::FrameProblem;
@@ -240,7 +242,7 @@ pub enum Hint {
 pub enum FrameProblem {
     /// The frame or its body is too long.
     TooLong {
-        /// Its bytes.
+        /// Its length in bytes.
         bytes: u64,
         /// The maximum number of bytes that are accepted.
         max_bytes: u64,
@@ -251,7 +253,7 @@ pub enum FrameProblem {
     NotMemfd,
     /// The memfd is not sealed against writing and shrinking.
     MemfdNotSealed,
-    /// The memfd has fewer bytes than its size.
+    /// The memfd contains fewer bytes than its size states.
     MemfdTruncated,
     /// The memfd cannot be read.
     MemfdUnreadable {
@@ -262,9 +264,9 @@ pub enum FrameProblem {
     Malformed(String),
     /// Only a supervisor may send this kind of frame.
     WrongDirection,
-    /// The number of strings differs from the announced one.
+    /// The number of strings differs from the announced number.
     StringCount,
-    /// The program is given both by path and by descriptor, or by neither.
+    /// The program is given by both path and descriptor, or by neither.
     ProgramCount,
     /// A CPU number is above the maximum.
     CpuNumber,
@@ -325,7 +327,7 @@ impl fmt::Display for Hint {
                 received,
             } => {
                 write!(f, "descriptors announced: {announced}, arrived: {received}")?;
-                // The kernel drops descriptors for which the receiver has no room.
+                // The kernel drops descriptors that exceed the receiver's limit.
                 if received < announced {
                     write!(f, "; {MORE_FILES}")
                 } else {
@@ -347,7 +349,7 @@ impl fmt::Display for Hint {
                  most {max_strings} with {max_bytes} bytes are accepted, each counted with its NUL"
             ),
             Hint::PairNeedsTwoRunners => f.write_str(
-                "two runs that start together need two runners in one slot, and this supervisor \
+                "two runs that start together need two runners in one slot, but this supervisor \
                  has one per slot; start it with more runners per slot",
             ),
             Hint::PartnerNotStarted => f.write_str(
@@ -376,7 +378,7 @@ impl fmt::Display for Hint {
             Hint::EndedUnready => f.write_str("it ended before it could receive the run"),
             Hint::NotReceived => f.write_str(
                 "its runner did not receive it in time; the kernel may still be cleaning up after \
-                 an earlier run, or another run may keep the CPU",
+                 an earlier run, or another run may be using the CPU",
             ),
             Hint::NotExecuted => f.write_str(
                 "it was not executed in time; the file system of the program or of its working \
@@ -403,7 +405,7 @@ pub(crate) const MORE_FILES: &str =
 pub(crate) const MORE_PROCESSES: &str =
     "raise the process limit (ulimit -u, pids.max) of the process that starts millibox";
 
-/// The remedy for this error number in this step; empty if none is known.
+/// The remedy for this error number in this step; empty if no remedy is known.
 fn remedy(step: Step, errno: i32) -> &'static str {
     match (step, errno) {
         (Step::Exec, libc::ENOENT) => {
@@ -430,7 +432,7 @@ fn remedy(step: Step, errno: i32) -> &'static str {
              and links in /proc to open files are never followed"
         }
         (Step::MountSource, libc::ESTALE) => {
-            "the path leads to another file than when the run was requested; try again"
+            "the path now leads to a different file than when the run was requested; try again"
         }
         (Step::MountSource, libc::EINVAL) => {
             "it has mounts below it that cannot be left out; bind it recursively"
@@ -470,7 +472,7 @@ fn remedy(step: Step, errno: i32) -> &'static str {
         (Step::Clone, libc::EPERM) => "user namespaces are forbidden here; see `millibox doctor`",
         (Step::Rlimit, libc::EPERM) => {
             "it is above the hard limit of runs: 4096 open files, no core dumps, another limit of \
-             the request, or what millibox was started with"
+             the request, or the limit that millibox was started with"
         }
         (_, libc::EMFILE) => MORE_FILES,
         (Step::OtherCgroupNamespaces, _) => {

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Declares [`Step`]. Each step has a name for reports and a string that completes a sentence
-/// beginning with "cannot ". A second text is for sentences in which the name of the subject
-/// follows.
+/// beginning with "cannot ". An optional second string is for sentences in which the name of the
+/// subject follows.
 macro_rules! steps {
     ($($(#[$doc:meta])* $variant:ident, $name:literal, $action:literal $(, $on:literal)?;)*) => {
-        /// A step of a run that can fail, in the order of a run.
+        /// The steps of a run that can fail, in the order in which they happen.
         ///
         /// ```
         /// use millibox_vocabulary::Step;
@@ -33,14 +33,14 @@ macro_rules! steps {
                 }
             }
 
-            /// The predicate of "cannot ..." without a known subject.
+            /// The words that follow "cannot " if no subject is known.
             pub(crate) fn action(self) -> &'static str {
                 match self {
                     $(Step::$variant => $action,)*
                 }
             }
 
-            /// The predicate of "cannot ..." that is followed by the name of the subject.
+            /// The words between "cannot " and the name of the subject.
             pub(crate) fn action_on(self) -> &'static str {
                 match self {
                     $(Step::$variant => last(&[$action $(, $on)?]),)*
@@ -67,7 +67,7 @@ steps! {
     MountSource, "mount_source", "open the source of a mount", "open the mount source";
     /// A mounter or pid1 creates a mount point.
     MountPoint, "mount_point", "create a mount point", "create the mount point";
-    /// A mounter or pid1 mounts.
+    /// A mounter or pid1 carries out a mount.
     Mount, "mount", "carry out a mount", "mount";
     /// A mounter sets a mount's attributes.
     MountAttributes, "mount_attributes", "set the attributes of a mount",
@@ -85,7 +85,8 @@ steps! {
     /// pid1 creates a cgroup namespace.
     CgroupNamespace, "cgroup_namespace", "create the run's cgroup namespace";
     /// pid1 forbids the creation of more cgroup namespaces.
-    OtherCgroupNamespaces, "other_cgroup_namespaces", "forbid the run to create cgroup namespaces";
+    OtherCgroupNamespaces, "other_cgroup_namespaces",
+        "forbid the run from creating cgroup namespaces";
     /// The user id is mapped.
     UidMap, "uid_map", "map the user id";
     /// The group id is mapped.
@@ -120,11 +121,11 @@ steps! {
     CpuBandwidth, "cpu_bandwidth", "set the CPU bandwidth";
     /// The resource backend prepares the run's limits.
     Backend, "backend", "enforce the run's limits";
-    /// The arguments and the environment are passed on.
+    /// The arguments and the environment are passed to the program.
     Arguments, "arguments", "pass the arguments";
     /// The target executes the program.
     Exec, "exec", "execute the program", "execute";
-    /// The template of a program becomes ready, and makes a copy of itself.
+    /// The template of a prepared program becomes ready and makes a copy of itself.
     Ready, "ready", "prepare the program";
     /// pid1 reads or resets the run's counters.
     Counters, "counters", "read or reset the run's counters";
@@ -138,7 +139,7 @@ steps! {
 
 impl Step {
     /// The step with this number. An unknown number becomes [`Step::Runner`], because only a broken
-    /// runner writes one.
+    /// runner writes an unknown number.
     pub fn from_number(number: u32) -> Step {
         Step::ALL
             .get(number as usize)

@@ -1,14 +1,14 @@
-//! Why the supervisor could not start, or had to end.
+//! The reasons why the supervisor could not start or had to end.
 
 use crate::backend::write_list;
 use crate::{BackendCause, BackendRefusal, ProcessEnd, RunError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The step of the supervisor that failed, and what is known about the cause.
+/// The step of the supervisor that failed, and the known facts about the cause.
 ///
-/// The supervisor sends it to the client before it exits, whether it could not start or had to end
-/// later. [`Display`](fmt::Display) renders one sentence.
+/// The supervisor sends the error to the client before it exits, whether it could not start or had
+/// to end later. [`Display`](fmt::Display) renders one sentence.
 ///
 /// ```
 /// use millibox_vocabulary::{SupervisorError, SupervisorStep};
@@ -29,7 +29,7 @@ pub struct SupervisorError {
 }
 
 impl SupervisorError {
-    /// An error of this step about which nothing else is known.
+    /// Creates an error with this step and no other facts.
     pub fn new(step: SupervisorStep) -> SupervisorError {
         SupervisorError {
             step,
@@ -60,7 +60,7 @@ impl SupervisorError {
         self
     }
 
-    /// Adds the error number of an I/O error, if it has one.
+    /// Adds the error number of an I/O error, if the error has one.
     #[must_use]
     pub fn with_io(mut self, error: &std::io::Error) -> SupervisorError {
         self.errno = error.raw_os_error();
@@ -78,7 +78,8 @@ impl fmt::Display for SupervisorError {
             write!(f, " {subject}")?;
         }
         if let Some(errno) = self.errno {
-            // "No such file or directory (os error 2)": people search for both.
+            // The text is "No such file or directory (os error 2)", because users search for both
+            // parts.
             write!(f, ": {}", std::io::Error::from_raw_os_error(errno))?;
         }
         match (&self.hint, self.errno) {
@@ -96,13 +97,14 @@ impl fmt::Display for SupervisorError {
 
 impl std::error::Error for SupervisorError {}
 
-/// What to do about this error number in this step; empty if nothing is known.
+/// The remedy for this error number in this step; empty if no remedy is known.
 fn remedy(step: SupervisorStep, errno: Option<i32>) -> &'static str {
     use SupervisorStep::{
         GidMap, HostName, Namespaces, Setgroups, StartRunner, TimeNamespace, TimeOffsets, UidMap,
     };
     match (step, errno) {
-        // AppArmor on Ubuntu allows user namespaces and then denies the calls that need them.
+        // On Ubuntu, AppArmor allows user namespaces to be created and then denies the calls that
+        // need them.
         (
             Setgroups | UidMap | GidMap | HostName | TimeOffsets | TimeNamespace,
             Some(libc::EPERM | libc::EACCES),
@@ -119,7 +121,8 @@ fn remedy(step: SupervisorStep, errno: Option<i32>) -> &'static str {
     }
 }
 
-/// Declares [`SupervisorStep`] with what each step does, for a sentence that begins "cannot ".
+/// Declares [`SupervisorStep`]. The string of each step completes a sentence that begins with
+/// "cannot ".
 macro_rules! steps {
     ($($(#[$doc:meta])* $variant:ident, $action:literal;)*) => {
         /// A step of the supervisor, or of its keeper, that can fail.
@@ -139,7 +142,7 @@ macro_rules! steps {
             /// All steps.
             pub const ALL: &'static [SupervisorStep] = &[$(SupervisorStep::$variant),*];
 
-            /// What the step does, as the predicate of "cannot ...". The subject may follow.
+            /// The words that follow "cannot ". The name of the subject may come after them.
             fn action(self) -> &'static str {
                 match self {
                     $(SupervisorStep::$variant => $action,)*
@@ -170,7 +173,7 @@ steps! {
     Read, "read";
     /// The requested backend prepares cgroups.
     Backend, "use the backend";
-    /// Cgroups are created below the requested one.
+    /// Cgroups are created below the requested parent.
     CgroupParent, "create cgroups below";
     /// The keeper forks the supervisor.
     Fork, "fork the supervisor";
@@ -178,17 +181,17 @@ steps! {
     EnterCgroup, "enter the supervisor's cgroup";
     /// The keeper watches the supervisor.
     WatchSupervisor, "watch the supervisor";
-    /// The keeper reads the capabilities that it has.
+    /// The keeper reads its capabilities.
     ReadCapabilities, "read the keeper's capabilities";
-    /// A memfd is created for what the supervisor inherits.
+    /// A memfd is created for the settings that the supervisor inherits.
     Inheritance, "pass the settings on to the supervisor";
     /// The supervisor is executed as an unprivileged user.
     Execute, "execute the supervisor as an unprivileged user";
     /// The process becomes an unprivileged user.
     Unprivileged, "switch to an unprivileged user";
-    /// The supervisor reads what it inherits.
+    /// The supervisor reads the settings that it inherits.
     ReadInheritance, "read the inherited settings from descriptor";
-    /// The supervisor binds its life to the keeper's.
+    /// The supervisor arranges to die with the keeper.
     ParentDeath, "end together with the keeper";
     /// The null device is checked.
     NullDevice, "check the owner of /dev/null";
@@ -245,7 +248,7 @@ steps! {
     Seccomp, "attach the process's own seccomp program (is the kernel built with CONFIG_SECCOMP_FILTER?)";
     /// An eventfd is created.
     Eventfd, "create an eventfd";
-    /// The thread that counts file locks is started, and answers.
+    /// The thread that counts file locks is started and must answer.
     LocksThread, "start the thread that counts file locks";
     /// An epoll instance is created.
     Epoll, "create an epoll instance";
@@ -257,7 +260,7 @@ steps! {
     ReadClient, "read from the client";
     /// A frame is sent to the client.
     AnswerClient, "send to the client";
-    /// Memory is allocated that a runner shares.
+    /// The memory to share with a runner is allocated.
     RunnerMemory, "create memory to share with a runner";
     /// A runner is started.
     StartRunner, "start a runner";
@@ -278,7 +281,7 @@ steps! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum SupervisorHint {
-    /// What is wrong with the command line.
+    /// The problem with the command line.
     Argument(String),
     /// The descriptor is not open.
     NotOpen,
@@ -286,11 +289,11 @@ pub enum SupervisorHint {
     NotSocket,
     /// The socket belongs to this address family.
     SocketFamily(u16),
-    /// The socket does not preserve the limits of messages.
+    /// The socket does not preserve message boundaries.
     SocketType,
-    /// The requested user or group is the superuser's.
+    /// The requested user or group id is 0.
     UserIsSuperuser,
-    /// Only root may switch to another user, and the supervisor was started by this one.
+    /// Only root may switch to another user, but this user started the supervisor.
     UserNeedsRoot {
         /// The user id.
         uid: u32,
@@ -301,24 +304,24 @@ pub enum SupervisorHint {
     FileSizeLimit {
         /// The limit in bytes.
         limit: u64,
-        /// The bytes that are needed.
+        /// The number of bytes that are needed.
         needed: u64,
     },
-    /// Why each backend could not be used.
+    /// The reasons why the backends could not be used.
     Declined(Vec<BackendRefusal>),
-    /// Why the requested backend, which is the subject, cannot be used.
+    /// The reasons why the requested backend, which is the subject, cannot be used.
     Refused(Vec<BackendCause>),
     /// The supervisor would run as the superuser.
     Superuser,
     /// Privileges could be regained after dropping them.
     PrivilegesRegained,
-    /// /dev/null is another file.
+    /// /dev/null is not the null device.
     NotNullDevice,
     /// The keeper has died.
     KeeperDied,
-    /// The keeper sent something that cannot be read.
+    /// The keeper sent data that cannot be decoded.
     Malformed(String),
-    /// This CPU does not exist, or may not be used.
+    /// This CPU does not exist or may not be used.
     CpuMissing {
         /// The requested CPU.
         cpu: usize,
@@ -367,7 +370,7 @@ impl fmt::Display for SupervisorHint {
             }
             SupervisorHint::UserNeedsRoot { uid, gid } => write!(
                 f,
-                "only root can switch to another user, and this user is {uid}:{gid}; omit the user"
+                "only root can switch to another user, but this user is {uid}:{gid}; omit the user"
             ),
             SupervisorHint::FileSizeLimit { limit, needed } => write!(
                 f,

@@ -1,11 +1,11 @@
-//! Why no run can be copied from a template of a program.
+//! The reasons why the template of a prepared program cannot be copied.
 
 use crate::ProcessEnd;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why no run can be copied from a template of a program. Completes a sentence that begins with
-/// "its template".
+/// The reason why the template of a prepared program cannot be copied. Its text completes a
+/// sentence that begins with "its template".
 ///
 /// ```
 /// use millibox_vocabulary::{TemplateProblem, Unfit};
@@ -15,19 +15,20 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum TemplateProblem {
-    /// It ended before it was ready, or before it could make a copy.
+    /// The template ended before it was ready, or before it could make a copy.
     Ended(ProcessEnd),
-    /// It was not ready in time, or did not make a copy in time.
+    /// The template was not ready in time, or did not make a copy in time.
     NotReady,
-    /// It used more CPU time than allowed before it was ready.
+    /// The template used more CPU time than allowed before it was ready.
     CpuTime,
-    /// It used more memory than allowed before it was ready.
+    /// The template used more memory than allowed before it was ready.
     OutOfMemory,
     /// The program, its world or the request does not allow copies.
     Unfit(Unfit),
 }
 
-/// Why copies of a program are not possible. Completes a sentence that begins with "its template".
+/// The reason why copies of a program are not possible. Its text completes a sentence that begins
+/// with "its template".
 ///
 /// ```
 /// use millibox_vocabulary::Unfit;
@@ -38,9 +39,9 @@ pub enum TemplateProblem {
 pub enum Unfit {
     /// The backend cannot separate the figures of a run from those of the template.
     Backend,
-    /// pid1 has memory of its own.
+    /// pid1 has its own memory.
     SeparatePid1,
-    /// Runs with a loopback interface would share it.
+    /// Runs would share one loopback interface.
     Loopback,
     /// The world has a mount below a tmpfs of the run.
     MountBelowTmpfs,
@@ -67,7 +68,7 @@ impl fmt::Display for TemplateProblem {
         match self {
             TemplateProblem::Ended(end) => write!(f, "{end} before it was ready"),
             TemplateProblem::NotReady => f.write_str("was not ready in time"),
-            TemplateProblem::CpuTime => f.write_str("used too much CPU time until it was ready"),
+            TemplateProblem::CpuTime => f.write_str("used too much CPU time before it was ready"),
             TemplateProblem::OutOfMemory => f.write_str("ran out of memory"),
             TemplateProblem::Unfit(unfit) => unfit.fmt(f),
         }
@@ -78,13 +79,13 @@ impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Unfit::Backend => "cannot be measured apart from its runs by this backend",
-            Unfit::SeparatePid1 => "needs a pid1 in its runner's memory, and this one is separate",
+            Unfit::SeparatePid1 => "needs a pid1 in its runner's memory, but this pid1 is separate",
             Unfit::Loopback => "would share its loopback interface with its runs",
-            Unfit::MountBelowTmpfs => "has a mount below a tmpfs that each run has for itself",
+            Unfit::MountBelowTmpfs => "has a mount below a tmpfs that belongs to each run",
             Unfit::Seccomp => "has a seccomp program that is too long for it",
             Unfit::RootInside => "has the user or group id 0, which it cannot pass on",
             Unfit::Namespaces => "may create namespaces, whose number is limited for each run",
-            Unfit::TooLong => "takes at most 64 KiB of arguments and environment",
+            Unfit::TooLong => "accepts at most 64 KiB of arguments and environment",
             Unfit::CpuBandwidth => "cannot have a limited CPU bandwidth",
             Unfit::Protocol => "does not follow the protocol of the library",
             Unfit::Threads => "has more than one thread",

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why the sandbox creates no path on a file system of the host, and what to do.
+/// The reason why the sandbox creates no path on a file system of the host, and the remedy.
 pub(crate) const HOST_FILE_SYSTEM: &str = "this file system belongs to the host, and millibox \
     creates nothing there; create the path first, or choose another one";
 
@@ -17,7 +17,7 @@ pub(crate) const HOST_FILE_SYSTEM: &str = "this file system belongs to the host,
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WorldError {
-    /// The path of the invalid mount; `None` if the problem is not in a mount.
+    /// The path of the invalid mount; `None` if the problem does not concern a mount.
     pub path: Option<String>,
     /// The problem.
     pub problem: WorldProblem,
@@ -61,14 +61,14 @@ pub enum WorldProblem {
     /// The path contains a NUL byte.
     #[error("the path must not contain a NUL byte")]
     PathHasNul,
-    /// The mode has bits beyond 7777.
+    /// The mode has bits outside 7777.
     #[error("mode {0:o} is above 7777")]
     Mode(u32),
-    /// The tmpfs size is 0, which means no limit to the kernel.
-    #[error("the kernel takes a size of 0 as no limit; set a larger size")]
+    /// The tmpfs size is 0, which the kernel interprets as no limit.
+    #[error("the kernel interprets a size of 0 as no limit; set a larger size")]
     ZeroSize,
-    /// The inode limit is 0, which means no limit to the kernel.
-    #[error("the kernel takes an inode limit of 0 as no limit; set a larger limit")]
+    /// The inode limit is 0, which the kernel interprets as no limit.
+    #[error("the kernel interprets an inode limit of 0 as no limit; set a larger limit")]
     ZeroInodes,
     /// The kernel cannot store the size.
     #[error("a size of {0} bytes is too large; omit it for no limit")]
@@ -94,7 +94,7 @@ pub enum WorldProblem {
     /// A procfs cannot be mounted below a tmpfs.
     #[error("a procfs below a tmpfs is not supported; mount it elsewhere")]
     ProcfsBelowTmpfs,
-    /// Only one tmpfs can have binds below it.
+    /// More than one tmpfs has binds below it.
     #[error(
         "binds below more than one tmpfs are not supported; put them below one tmpfs, or elsewhere"
     )]
@@ -102,12 +102,12 @@ pub enum WorldProblem {
     /// The path is on a file system of the host.
     #[error("{HOST_FILE_SYSTEM}")]
     OnHostFileSystem,
-    /// A new root follows mounts that each run makes for itself.
+    /// A new root follows mounts that each run makes separately.
     #[error("a new root must come before any writable tmpfs and any procfs")]
     NewRootTooLate,
-    /// The user or group id is 2^32-1, which means no id to the kernel.
+    /// The user or group id is 2^32-1, which the kernel interprets as no id.
     #[error(
-        "{method}: the kernel takes {} as no id; choose a smaller id, or omit it to use the \
+        "{method}: the kernel interprets {} as no id; choose a smaller id, or omit it to use the \
          supervisor's",
         u32::MAX
     )]
@@ -118,23 +118,23 @@ pub enum WorldProblem {
     /// The seccomp program is not valid.
     #[error("seccomp program: {0}")]
     Seccomp(String),
-    /// The world takes too many bytes.
+    /// The encoded world is too long.
     #[error(
         "the world takes {bytes} bytes, and at most {max_bytes} are accepted; use fewer mounts"
     )]
     TooLong {
-        /// The number of its bytes.
+        /// The length of the world in bytes.
         bytes: u64,
         /// The maximum number of bytes that are accepted.
         max_bytes: u64,
     },
-    /// The mounts of each run take too many bytes.
+    /// The encoded mounts of each run are too long.
     #[error(
         "the mounts that each run makes take {bytes} bytes, and at most {max_bytes} are accepted; \
          use fewer mounts, or binds instead of tmpfs and procfs"
     )]
     RunMountsTooLong {
-        /// The number of their bytes.
+        /// The length of these mounts in bytes.
         bytes: u64,
         /// The maximum number of bytes that are accepted.
         max_bytes: u64,

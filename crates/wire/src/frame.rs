@@ -8,22 +8,22 @@ use crate::DecodeError;
 /// The first word of every frame. Its last byte is the version of the protocol.
 pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x05");
 
-/// The longest frame that is sent through the socket itself. A longer body is sent as a sealed
-/// memfd, the first descriptor of the frame. The bound is well below the smallest default buffer of
-/// a socket (`net.core.wmem_default`, 212,992 bytes with overhead).
+/// The maximum length of a frame that is sent through the socket itself. A longer body is sent in a
+/// sealed memfd, which is the first descriptor of the frame. The bound is well below the smallest
+/// default buffer of a socket (`net.core.wmem_default`, 212,992 bytes with overhead).
 pub const MAX_INLINE: usize = 60 * 1024;
 
-/// The longest encoded run. It has room for a world and for more strings than `ARG_MAX` allows
-/// under the default stack limit (2 MiB, execve(2)).
+/// The maximum length of an encoded run. It has room for a world and for more strings than
+/// `ARG_MAX` allows with the default stack limit (2 MiB, execve(2)).
 pub const MAX_RUN: usize = 4 * 1024 * 1024;
 
-/// The longest body in a memfd: a pair of runs.
+/// The maximum length of a body in a memfd, which may contain a pair of runs.
 pub const MAX_BODY: usize = 2 * MAX_RUN;
 
 /// The length of an encoded header in bytes.
 pub const HEADER: usize = 16;
 
-/// The maximum number of descriptors of one frame: a memfd, and those of a pair of runs.
+/// The maximum number of descriptors of one frame: a memfd, and the descriptors of a pair of runs.
 pub const MAX_DESCRIPTORS: usize = 9;
 
 /// The kind of a frame.
@@ -32,19 +32,19 @@ pub const MAX_DESCRIPTORS: usize = 9;
 pub enum Kind {
     /// Client: run a program ([`crate::Run`]).
     Run = 1,
-    /// Client: run two programs that start together, in one slot, or not at all (two
-    /// [`crate::Run`]). The header contains the id of the first run; the id of the
-    /// second run follows the header.
+    /// Client: run two programs (two [`crate::Run`]). Both start together in one slot, or neither
+    /// starts. The header contains the id of the first run; the id of the second run follows the
+    /// header.
     Pair = 4,
     /// Client: end a run and send its result ([`crate::Kill`]).
     Kill = 2,
     /// Client: end a run without a result.
     Cancel = 3,
-    /// Supervisor: ready for requests ([`crate::Hello`]).
+    /// Supervisor: is ready for requests ([`crate::Hello`]).
     Hello = 16,
     /// Supervisor: the result of a run ([`crate::RunResult`]).
     Result = 17,
-    /// Supervisor: the reason why it could not start, or must end ([`crate::SupervisorError`]).
+    /// Supervisor: the reason why it could not start or must end ([`crate::SupervisorError`]).
     Failure = 18,
 }
 
@@ -53,13 +53,13 @@ pub enum Kind {
 pub struct Header {
     /// The kind of the body.
     pub kind: Kind,
-    /// The body is in a memfd, the frame's first descriptor.
+    /// Whether the body is in a memfd, the frame's first descriptor.
     pub in_memfd: bool,
     /// The id of the run, chosen by the client; 0 if the frame belongs to no run.
     pub id: u64,
 }
 
-/// The error of an unreadable frame, with the frame's id if that could be read.
+/// The error of an unreadable frame, with the frame's id if the id could be read.
 pub type Unreadable = (Option<u64>, DecodeError);
 
 const IN_MEMFD: u32 = 1 << 31;
@@ -78,7 +78,7 @@ impl Header {
     /// Splits a frame into header and body.
     ///
     /// # Errors
-    /// The frame is unreadable. The error contains the id if that could be read.
+    /// The frame is unreadable. The error contains the id if the id could be read.
     pub fn decode(frame: &[u8]) -> Result<(Header, &[u8]), Unreadable> {
         let Some((head, body)) = frame.split_at_checked(HEADER) else {
             return Err((None, DecodeError::Short(frame.len())));

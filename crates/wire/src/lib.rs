@@ -1,16 +1,16 @@
 //! The protocol between client and supervisor.
 //!
-//! Both ends of a `SOCK_SEQPACKET` socket exchange *frames*: a fixed header ([`frame::Header`]) and
-//! a postcard body. The terms:
+//! Client and supervisor exchange *frames* over a `SOCK_SEQPACKET` socket. A frame consists of a
+//! fixed header ([`frame::Header`]) and a postcard body. These are the terms:
 //!
 //! * A [`World`] is everything that can be prepared before a program is known: mounts, ids, network
 //!   and seccomp program. It is sent as encoded bytes ([`Located`]), because the supervisor usually
 //!   only compares it with the worlds that it knows.
-//! * A [`Run`] is the request to run one program in a world. Its descriptors are sent beside it
+//! * A [`Run`] is the request to run one program in a world. Its descriptors are sent with it
 //!   (`SCM_RIGHTS`).
 //! * A [`RunResult`] is the result of a run.
 //!
-//! Steps and errors are those of `millibox-vocabulary`, which the client library shares.
+//! Steps and errors come from `millibox-vocabulary`, which the client library also uses.
 //!
 //! ```
 //! use millibox_wire::{World, Mount, decode, encode};
@@ -41,9 +41,8 @@ pub use world::{Located, MAX_PREPARED_BYTES, Mount, Network, Prepare, Source, Wo
 pub const MAX_SLOTS: usize = 512;
 /// The maximum number of runners of one slot.
 pub const MAX_RUNNERS_PER_SLOT: usize = 4;
-/// The default user and group of a supervisor that root started: a number that systemd's table of
-/// user ids leaves unused (60578 to 60705, "UIDS-GIDS"), so that it owns no files and no other
-/// processes.
+/// The default user and group of a supervisor that root started. systemd's table of user ids leaves
+/// this number unused (60578 to 60705, "UIDS-GIDS"), so it owns no files and no other processes.
 pub const UNPRIVILEGED_IDS: (u32, u32) = (60_578, 60_578);
 
 /// Encodes a body.

@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 /// The resources that a run may use. `None` means no limit, except for `processes`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Number of simultaneous processes and threads, including the program itself. `None` means
+    /// The number of simultaneous processes and threads, including the program itself. `None` means
     /// [`DEFAULT_PROCESS_LIMIT`](crate::DEFAULT_PROCESS_LIMIT).
     pub processes: Option<u32>,
-    /// Memory in bytes: anonymous memory, page cache of written files, tmpfs, sockets, pipes and
-    /// kernel memory.
+    /// The memory in bytes: anonymous memory, page cache of written files, tmpfs, sockets, pipes
+    /// and kernel memory.
     pub memory: Option<u64>,
-    /// Swap in bytes on top of `memory`.
+    /// The swap in bytes, in addition to `memory`.
     pub swap: Option<u64>,
-    /// CPU bandwidth.
+    /// The CPU bandwidth.
     pub cpu_bandwidth: Option<Bandwidth>,
-    /// Time from just before the exec to the death of the first process, in nanoseconds.
+    /// The time from just before the exec to the death of the first process, in nanoseconds.
     pub real_time_ns: Option<u64>,
-    /// User and system CPU time of the whole process tree, in nanoseconds.
+    /// The user and system CPU time of the whole process tree, in nanoseconds.
     pub cpu_time_ns: Option<u64>,
 }
 
 /// `max_us` of CPU time in every `period_us` (cpu.max; cpu.cfs_quota_us and cpu.cfs_period_us).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bandwidth {
-    /// CPU time in microseconds, at least 1000.
+    /// The CPU time in microseconds, at least 1000.
     pub max_us: u64,
-    /// Period in microseconds, 1000 to 1,000,000.
+    /// The period in microseconds, 1000 to 1,000,000.
     pub period_us: u64,
 }
 
 impl Limits {
-    /// Checks what can be checked without asking the kernel. The supervisor calls this because a
-    /// client need not use the library.
+    /// Checks everything that can be checked without the kernel. The supervisor calls this because
+    /// a client need not use the library.
     ///
     /// # Errors
     /// A limit has a value that no run can have.
@@ -43,7 +43,8 @@ impl Limits {
         self.errors().into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// All limits that have a value that no run can have. The client library calls this.
+    /// Returns an error for each limit with a value that no run can have. The client library calls
+    /// this.
     pub fn errors(&self) -> Vec<LimitError> {
         let mut errors = Vec::new();
         for (limit, is_zero) in [

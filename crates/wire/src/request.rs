@@ -24,7 +24,8 @@ pub struct Run<'a> {
     pub descriptors: Descriptors,
     /// The limits.
     pub limits: Limits,
-    /// Resource limits, soft and hard alike (setrlimit(2)): index into [`RLIMITS`], and value.
+    /// The resource limits (setrlimit(2)), each as an index into [`RLIMITS`] and a value. The value
+    /// is both the soft and the hard limit.
     pub rlimits: Vec<(u8, u64)>,
     /// The CPUs that the run may use, as a mask (bit n of word n / 64); empty for all CPUs of the
     /// slot.
@@ -57,7 +58,7 @@ impl Descriptors {
     }
 }
 
-/// Ends a run. Its result follows as usual.
+/// Ends a run. The result of the run follows as usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kill {
     /// The reason, which becomes the outcome.
@@ -69,7 +70,7 @@ pub struct Kill {
 pub enum KillReason {
     /// The caller ended the run.
     Caller,
-    /// The client, which moves the output, has read more than the limit.
+    /// The client, which reads the output, has read more than the limit.
     OutputLimit,
 }
 
@@ -94,7 +95,8 @@ pub const RLIMITS: [&str; 16] = [
     "RTTIME",
 ];
 
-/// The number of a resource limit. `name` has no `RLIMIT_` and may be in any case.
+/// The number of a resource limit. `name` has no prefix `RLIMIT_` and may be in upper or lower
+/// case.
 pub fn rlimit_number(name: &str) -> Option<u8> {
     let name = name.to_ascii_uppercase();
     let name = name.strip_prefix("RLIMIT_").unwrap_or(&name);

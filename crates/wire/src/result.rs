@@ -21,11 +21,11 @@ pub struct Hello {
     pub gid: u32,
     /// The directories of the cgroups that were created for this supervisor.
     pub cgroups: Vec<Vec<u8>>,
-    /// The better backends that cannot be used, and why.
+    /// The better backends that cannot be used, with the reasons.
     pub declined: Vec<BackendRefusal>,
     /// The version of landlock that confines the supervisor; 0 if the kernel has none.
     pub landlock: u32,
-    /// Whether the file locks of runs are counted, so that their memory limit bounds them.
+    /// Whether the file locks of runs are counted, so that the memory limit bounds them.
     pub file_locks: bool,
 }
 
@@ -36,13 +36,13 @@ pub struct RunResult {
     pub outcome: Outcome,
     /// The exit code of the first process, if it exited.
     pub exit_code: Option<i32>,
-    /// The signal that killed the first process, if one did.
+    /// The signal that killed the first process, if a signal killed it.
     pub signal: Option<i32>,
     /// The resources that the run used.
     pub figures: Figures,
-    /// When the first process died or the supervisor killed it: `CLOCK_MONOTONIC_RAW` in
-    /// nanoseconds, in the supervisor's time namespace. Compare it only with other runs of the same
-    /// supervisor. `None` if the run never began.
+    /// The time at which the first process died or the supervisor killed it, as
+    /// `CLOCK_MONOTONIC_RAW` in nanoseconds in the supervisor's time namespace. Compare it only
+    /// with other runs of the same supervisor. `None` if the run never began.
     pub ended_ns: Option<u64>,
     /// The backend that limited and measured the run.
     pub backend: Backend,
@@ -53,15 +53,16 @@ pub struct RunResult {
 /// How the program of a run was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Start {
-    /// It was executed. The reason is present if the request asked for a copy of a template.
+    /// The program was executed. The reason is present if the request asked for a copy of a
+    /// template.
     Cold(Option<TemplateProblem>),
-    /// It is a copy of a template.
+    /// The program is a copy of a template.
     Prepared {
         /// The CPU time that the template used until it was ready, in nanoseconds. The run's CPU
         /// time includes it.
         cpu_ns: u64,
-        /// The memory of the template, in bytes. The run's peak includes it. 0 for a backend that
-        /// cannot measure it.
+        /// The memory of the template, in bytes; 0 for a backend that cannot measure it. The run's
+        /// peak includes it.
         memory_bytes: u64,
     },
 }
@@ -77,7 +78,7 @@ impl Default for Start {
 pub enum Outcome {
     /// The first process exited with this code.
     Exited(i32),
-    /// This signal, sent by the run itself, killed the first process.
+    /// This signal killed the first process. The run itself caused the signal.
     Signaled(i32),
     /// The run reached its real-time limit.
     RealTimeLimit,
@@ -120,18 +121,18 @@ impl Outcome {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
     /// The time from just before the exec to the death of the first process
-    /// (`CLOCK_MONOTONIC_RAW`), in nanoseconds. If millibox ended the run: to the death of its last
-    /// process, which may follow the limit by a long time.
+    /// (`CLOCK_MONOTONIC_RAW`), in nanoseconds. If millibox ended the run, the time extends to the
+    /// death of its last process, which may come long after the limit.
     pub real_time_ns: u64,
     /// The CPU time of the whole process tree in user mode, in nanoseconds.
     pub cpu_user_ns: u64,
     /// The CPU time of the whole process tree in the kernel, in nanoseconds.
     pub cpu_system_ns: u64,
-    /// The peak memory use of the whole process tree in bytes.
+    /// The peak memory usage of the whole process tree in bytes.
     ///
-    /// With the rlimit backend: the largest resident size of one process, which must not decide a
-    /// verdict. It includes 2 to 3 MB of the sandbox's own memory. If millibox ended the run, only
-    /// the processes that existed then are included.
+    /// With the rlimit backend, this is the largest resident size of one process, which must not
+    /// decide a verdict. It includes 2 to 3 MB of the sandbox's own memory. If millibox ended the
+    /// run, only the processes that existed at that time are included.
     pub peak_memory_bytes: u64,
     /// The maximum number of simultaneous processes and threads; `None` if the backend cannot
     /// measure them.

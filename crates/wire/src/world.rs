@@ -4,31 +4,32 @@ use crate::path::{normal, shown};
 use crate::{WorldError, WorldProblem};
 use serde::{Deserialize, Serialize};
 
-/// What a program sees: files, ids, network, system calls.
+/// Everything that a program sees: files, ids, network and system calls.
 ///
-/// Runs with equal worlds share the prepared mount namespace, the template, and the pid1 of the
-/// second run is prepared while the first one runs. So a world should not contain what differs
-/// between runs: arguments, descriptors and limits.
+/// Runs with equal worlds share the prepared mount namespace, the template. The pid1 of the second
+/// run is prepared during the first run. So a world should not contain values that differ between
+/// runs: arguments, descriptors and limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct World {
     /// The mount operations, in order. The root is initially an empty tmpfs, and becomes read-only
     /// after the last operation.
     pub mounts: Vec<Mount>,
-    /// The user id inside; `None` for the same number as outside.
+    /// The user id inside the sandbox; `None` for the same number as outside.
     pub uid: Option<u32>,
-    /// The group id inside; `None` for the same number as outside.
+    /// The group id inside the sandbox; `None` for the same number as outside.
     pub gid: Option<u32>,
     /// The network.
     pub network: Network,
     /// The seccomp program, as the bytes of a `struct sock_filter[]` (seccomp(2)); `None` for no
     /// program.
     pub seccomp: Option<Vec<u8>>,
-    /// The program of which the runs in this world are copies; `None` if each run executes its own.
+    /// The program of which the runs in this world are copies; `None` if each run executes its own
+    /// program.
     pub prepare: Option<Prepare>,
 }
 
-/// A program that is started once, up to the point at which it announces that it is ready. Each run
-/// is a copy of it.
+/// A program that is started once and runs until it announces that it is ready. Each run is a copy
+/// of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepare {
     /// Path, arguments and environment. Each string ends with a NUL byte.
@@ -38,31 +39,34 @@ pub struct Prepare {
     pub arguments: u32,
     /// The number of environment strings.
     pub environment: u32,
-    /// The time until it must be ready, in nanoseconds.
+    /// The time within which the program must be ready, in nanoseconds.
     pub real_time_ns: u64,
-    /// The CPU time that it may use until then, in nanoseconds.
+    /// The CPU time that the program may use until it is ready, in nanoseconds.
     pub cpu_time_ns: u64,
-    /// The memory that it may use until then, in bytes. Backends with cgroups enforce it.
+    /// The memory that the program may use until it is ready, in bytes. Backends with cgroups
+    /// enforce it.
     pub memory: u64,
-    /// The number of runs after which it is started anew.
+    /// The number of runs after which the program is restarted.
     pub runs: u32,
-    /// The age after which it is started anew, in nanoseconds.
+    /// The age after which the program is restarted, in nanoseconds.
     pub age_ns: u64,
 }
 
-/// The most bytes of arguments and environment of a prepared run, each string with its NUL.
+/// The maximum size of the arguments and environment of a prepared run in bytes, including the NUL
+/// of each string.
 pub const MAX_PREPARED_BYTES: usize = 64 << 10;
 
 /// A world as it is sent, with the identities of its sources at the time of the request.
 ///
 /// A template refers to files, not to their names. Compilers, editors and package managers replace
-/// files by new ones, which the next run must see. So two worlds are different if their names lead
-/// to different files.
+/// files with new ones, which the next run must see. So two worlds differ if their names lead to
+/// different files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Located {
     /// The world.
     pub world: World,
-    /// The identities of the sources of the mounts. Missing entries at the end are unknown.
+    /// The identities of the mounts' sources. If entries at the end are missing, those identities
+    /// are unknown.
     pub sources: Vec<Source>,
 }
 
@@ -81,13 +85,13 @@ pub enum Source {
     None,
     /// The identity of an existing file or directory (stat(2): `st_dev`, `st_ino`).
     Is {
-        /// The number of its file system.
+        /// The device number of its file system.
         device: u64,
         /// The number of its inode.
         inode: u64,
     },
-    /// The identity is not available, or only after an unbounded wait. The number is unique, so no
-    /// other run shares the template.
+    /// The identity is not available, or would be available only after an unbounded wait. The
+    /// number is unique, so no other run shares the template.
     Unknown(u64),
 }
 
@@ -104,17 +108,18 @@ pub enum Network {
 /// A mount operation. Paths are absolute inside the new root. The source of a bind is a path of the
 /// host, as the unprivileged supervisor sees it.
 ///
-/// A missing mount point and the directories above it are created with mode 0755 if they lie on a
-/// file system of the world: one of its tmpfses or its root. Nothing is created on file systems of
-/// the host, not even by `CreateDir`, `CreateFile` and `Symlink`. Paths are bytes, because names in
-/// Linux need not be UTF-8.
+/// A missing mount point and missing parent directories are created with mode 0755 if they lie on a
+/// file system of the world, that is, on its root or one of its tmpfses. Nothing is created on file
+/// systems of the host, not even by `CreateDir`, `CreateFile` and `Symlink`. Paths are bytes,
+/// because names in Linux need not be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mount {
-    /// An empty tmpfs (tmpfs(5)), new for every run. Mounted nosuid and nodev.
+    /// An empty tmpfs (tmpfs(5)), new for every run. It is mounted nosuid and nodev.
     Tmpfs {
         /// The mount point.
         at: Vec<u8>,
-        /// The size limit in bytes, rounded up to whole pages; `None` for only the memory limit.
+        /// The size limit in bytes, rounded up to whole pages. With `None`, only the memory limit
+        /// applies.
         size: Option<u64>,
         /// The limit on inodes, including the root directory; `None` for no limit.
         inodes: Option<u64>,
@@ -125,28 +130,30 @@ pub enum Mount {
         /// Whether its files cannot be executed.
         no_exec: bool,
     },
-    /// A procfs (proc(5)) of the run's processes. Read-only, noexec, nosuid and nodev.
+    /// A procfs (proc(5)) of the run's processes. It is mounted read-only, noexec, nosuid and
+    /// nodev.
     Proc {
         /// The mount point.
         at: Vec<u8>,
-        /// Whether it has only the directories of processes (`subset=pid`, Linux 5.8).
+        /// Whether the procfs has only the directories of processes (`subset=pid`, Linux 5.8).
         processes_only: bool,
     },
-    /// A file or directory of the host. Always nosuid; nodev unless `device` is set.
+    /// A file or directory of the host. It is always mounted nosuid, and nodev unless `device` is
+    /// set.
     Bind {
         /// The path on the host.
         source: Vec<u8>,
         /// The mount point.
         at: Vec<u8>,
-        /// Whether it is read-only, including submounts.
+        /// Whether the mount is read-only, including submounts.
         read_only: bool,
-        /// Whether all mounts below it are included.
+        /// Whether all mounts below the source are included.
         recursive: bool,
         /// Whether its files cannot be executed, including those on submounts.
         no_exec: bool,
-        /// Whether to fail if a component of `source` is a symbolic link. Set it if an untrusted
-        /// program, such as an earlier run, could write to a directory above the source. Links in
-        /// /proc to the open files of a process are never followed.
+        /// Whether to fail if a component of `source` is a symbolic link. Set this if an untrusted
+        /// program, such as an earlier run, could write to a parent directory of the source. Links
+        /// in /proc to the open files of a process are never followed.
         no_follow: bool,
         /// Whether `source` is a device node that must work (no nodev).
         device: bool,
@@ -186,7 +193,7 @@ pub enum Mount {
     },
 }
 
-/// The bytes that the kernel counts for an inode (`BOGO_INODE_SIZE`, mm/shmem.c).
+/// The number of bytes that the kernel counts for an inode (`BOGO_INODE_SIZE`, mm/shmem.c).
 const INODE_BYTES: u64 = 1024;
 
 impl Mount {

@@ -5,17 +5,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::sync::{Arc, Condvar, MutexGuard};
 use std::time::Duration;
 
-/// The longest time that the dispatcher rests: the last handle of the connection may be dropped
-/// meanwhile.
+/// The maximum time that the dispatcher rests. It is short because the last handle of the
+/// connection may be dropped in the meantime.
 const MAX_REST: Duration = Duration::from_millis(100);
-/// After this number of rests in a row without work the dispatcher ends.
+/// The number of consecutive rests without work after which the dispatcher ends.
 const MAX_IDLE_RESTS: u32 = 10;
 /// The interval at which frames that the kernel refused are sent again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Connection {
-    /// Makes sure that the dispatcher runs. An error delays results but loses none, because the
-    /// waiting threads still read.
+    /// Ensures that the dispatcher is running. An error may delay results but loses none, because
+    /// the waiting threads still read.
     pub(super) fn need_dispatcher(
         self: &Arc<Self>,
         state: &mut State,
@@ -41,15 +41,16 @@ impl Connection {
         started.map(drop)
     }
 
-    /// One turn of the dispatcher; returns false at its end. `rests` counts its idle turns.
+    /// Makes one iteration of the dispatcher's loop. Returns false at the end of the loop. `rests`
+    /// counts the idle iterations.
     fn dispatch(&self, rests: &mut u32) -> bool {
         let mut state = self.lock();
         if state.ended {
             return false;
         }
         if state.reader || !state.needs_dispatcher() {
-            // A waiting thread reads, and notifies the dispatcher when it stops; or a waiting
-            // thread can become the reader, which saves a switch to the dispatcher for each result.
+            // A waiting thread is reading and notifies the dispatcher when it stops, or a waiting
+            // thread can become the reader. That saves a switch to the dispatcher for each result.
             self.pass_reading_on(&state);
             let time = if state.unsent() {
                 RETRY_INTERVAL
@@ -92,7 +93,7 @@ impl Connection {
     }
 }
 
-/// Sleeps until the run has a result, the thread can become the reader, or the time is over.
+/// Sleeps until the run has a result, the thread can become the reader, or the time has passed.
 pub(super) fn sleep<'a>(
     mut state: MutexGuard<'a, State>,
     id: u64,

@@ -1,11 +1,12 @@
-//! The connection to the supervisor: requests are sent without waiting, results arrive in any
+//! The connection to the supervisor. Requests are sent without waiting, and results arrive in any
 //! order.
 //!
 //! The threads that wait for results read the socket themselves. One thread at a time is the
-//! *reader*: it takes frames until its own result arrives and wakes the threads whose results it
-//! reads. Then another waiting thread becomes the reader. So a single caller pays no switch to
-//! another thread. A *dispatcher* thread reads while no caller waits although results are due: for
-//! runs that have no place with the supervisor yet, and for handles that are polled or awaited.
+//! *reader*: it reads frames until its own result arrives and wakes the threads whose results it
+//! reads. Then another waiting thread becomes the reader. So a single caller needs no switch to
+//! another thread. A *dispatcher* thread reads when results are due but no caller waits. This
+//! happens for runs that wait for a place with the supervisor, and for handles that are polled or
+//! awaited.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -42,13 +43,13 @@ use std::time::Duration;
 #[derive(Default)]
 struct Entry {
     result: Option<RunResult>,
-    /// The supervisor has received it.
+    /// Whether the run was sent to the supervisor.
     sent: bool,
-    /// The handle was dropped.
+    /// Whether the handle was dropped.
     abandoned: bool,
-    /// The request has a limit on the size of files.
+    /// Whether the request limits the size of files.
     output_limited: bool,
-    /// The caller has seen more output than the limit.
+    /// Whether the caller has received more output than the limit.
     output_exceeded: bool,
     /// Becomes readable when the result arrives.
     event: Option<Arc<OwnedFd>>,
@@ -57,7 +58,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Some thread must read although no thread waits: the handle has an event or a waker.
+    /// Whether a thread must read although no thread waits, because the handle has an event or a
+    /// waker.
     fn is_polled(&self) -> bool {
         self.event.is_some() || self.waker.is_some()
     }
@@ -79,52 +81,52 @@ pub struct NewRun {
     pub id: u64,
     /// The encoded request.
     pub body: Vec<u8>,
-    /// The descriptors that travel with it.
+    /// The descriptors that are sent with the request.
     pub descriptors: Vec<Arc<OwnedFd>>,
-    /// The request has a limit on the size of files.
+    /// Whether the request limits the size of files.
     pub output_limited: bool,
 }
 
 struct State {
     entries: HashMap<u64, Entry>,
-    /// Runs that have no place with the supervisor yet.
+    /// Runs that do not yet have a place with the supervisor.
     waiting: VecDeque<Outgoing>,
-    /// Kills and cancels that the socket had no room for.
+    /// Requests to kill or cancel runs for which the socket had no space.
     urgent: VecDeque<Outgoing>,
-    /// Runs that the supervisor has and has not answered.
+    /// The number of runs that the supervisor has received but not answered.
     in_flight: usize,
-    /// Runs without a result whose handles were dropped.
+    /// The number of runs without a result whose handles were dropped.
     abandoned: usize,
-    /// The kernel refused to send for a reason other than a full socket, so a writable socket does
-    /// not mean that sending works now.
+    /// Whether the kernel refused to send for a reason other than a full socket. If so, a writable
+    /// socket does not mean that sending works again.
     crowded: bool,
     credits: usize,
     reader: bool,
-    /// The dispatcher thread exists.
+    /// Whether the dispatcher thread exists.
     dispatcher: bool,
-    /// Runs without a result whose handles are polled by descriptor.
+    /// The number of runs without a result whose handles are polled.
     polled: usize,
-    /// Threads that wait while another thread reads.
+    /// The threads that wait while another thread reads.
     sleepers: Vec<Sleeper>,
-    /// The supervisor sends nothing more.
+    /// Whether the supervisor will send nothing more.
     ended: bool,
-    /// Why, once that is known.
+    /// The reason for the end, once it is known.
     died: Option<EndReason>,
     /// The error that the supervisor reported before its end.
     reported: Option<SupervisorError>,
     backend: Backend,
 }
 
-/// How long a request for a run waits for the reason why the supervisor has ended.
+/// The time that a request for a run waits for the reason why the supervisor has ended.
 const END_REASON_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl State {
-    /// Whether frames are due although no thread may be waiting.
+    /// Whether frames are due even if no thread is waiting.
     fn needs_dispatcher(&self) -> bool {
         !self.waiting.is_empty() || !self.urgent.is_empty() || self.polled > 0
     }
 
-    /// Whether a frame waits for room in the socket, and not for a place with the supervisor.
+    /// Whether a frame waits for space in the socket rather than for a place with the supervisor.
     fn unsent(&self) -> bool {
         !self.urgent.is_empty() || has_credit(self)
     }
@@ -132,7 +134,7 @@ impl State {
 
 /// A thread that waits for a result or to become the reader.
 struct Sleeper {
-    /// The run.
+    /// The id of the run.
     id: u64,
     wake: Arc<Condvar>,
 }
@@ -141,13 +143,14 @@ struct Sleeper {
 pub struct Connection {
     socket: OwnedFd,
     /// The process that started the supervisor. A process forked from it has a copy of this
-    /// connection with the same socket, and must not use it.
+    /// connection with the same socket, which it must not use.
     process: u32,
     this: Weak<Connection>,
-    /// The next run's id. It is not in the state, which may be locked forever in a forked process.
+    /// The id of the next run. It is not part of `State`, which may stay locked forever in a forked
+    /// process.
     next: AtomicU64,
     state: Mutex<State>,
-    /// Wakes the dispatcher when it has to read or send.
+    /// Wakes the dispatcher when it must read or send.
     unread: Condvar,
     /// Finds out why the supervisor has ended.
     end_reason: Box<dyn Fn() -> EndReason + Send + Sync>,
@@ -226,17 +229,17 @@ impl Connection {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Whether this process was forked from the one that owns the connection.
+    /// Whether this process was forked from the process that owns the connection.
     pub fn is_elsewhere(&self) -> bool {
         self.process != std::process::id()
     }
 
-    /// The state, in the process that owns the connection.
+    /// The state; `None` in a process that does not own the connection.
     fn owned(&self) -> Option<MutexGuard<'_, State>> {
         (!self.is_elsewhere()).then(|| self.lock())
     }
 
-    /// Ends the connection: the supervisor kills all runs and ends.
+    /// Ends the connection. The supervisor then kills all runs and ends.
     pub fn close(&self) {
         let Some(mut state) = self.owned() else {
             return;
@@ -248,26 +251,26 @@ impl Connection {
         }
     }
 
-    /// Whether the supervisor sends nothing more.
+    /// Whether the supervisor will send nothing more.
     pub fn is_dead(&self) -> bool {
         self.owned().is_none_or(|state| state.ended)
     }
 
-    /// The error in a forked process.
+    /// The error that a forked process receives.
     fn elsewhere() -> Error {
         Error::Died(EndReason::Forked)
     }
 
-    /// New ids for runs, in ascending order.
+    /// Returns new ids for runs, in ascending order.
     pub fn ids<const N: usize>(&self) -> [u64; N] {
         let first = self.next.fetch_add(N as u64, Ordering::Relaxed);
         std::array::from_fn(|index| first + index as u64)
     }
 
-    /// Sends one run, or two that start together, now or as soon as the supervisor has a place for
-    /// them: both or, after an error, neither. Does not wait.
+    /// Sends one run, or two runs that start together, now or as soon as the supervisor has a place
+    /// for them. After an error, neither run is sent. Does not wait.
     ///
-    /// The ids of two runs are successive.
+    /// The ids of two runs must be consecutive.
     pub fn run<const N: usize>(self: &Arc<Self>, runs: [NewRun; N]) -> Result<(), Error> {
         let kind = if N == 1 { Kind::Run } else { Kind::Pair };
         let ids = runs.each_ref().map(|run| run.id);
@@ -295,7 +298,7 @@ impl Connection {
         state.waiting.push_back(outgoing);
         self.flush(&mut state);
         let mut state = self.explained(state);
-        // A run that was sent may have begun and must not be requested again: its handle will
+        // A run that was sent may have begun and must not be requested again. Its handle will
         // return the error.
         let may_have_begun = |id| state.entries.get(id).is_some_and(|entry| entry.sent);
         if let Some(error) = over(&state)
@@ -376,7 +379,8 @@ impl Connection {
         self.urgent(&mut state, Kind::Cancel, id, &[]);
     }
 
-    /// Withdraws a run that was not sent, with its partner. Returns false if it was sent.
+    /// Withdraws a run that was not sent, together with its partner. Returns false if the run was
+    /// sent.
     fn withdraw(&self, state: &mut State, id: u64, outcome: Outcome) -> bool {
         let Some(withdrawn) = unsent(state, id) else {
             return false;
@@ -453,7 +457,7 @@ fn over_output(result: &mut RunResult) {
     }
 }
 
-/// Removes the frame of a run from the waiting ones. `None` if it was sent.
+/// Removes the frame of a run from the waiting frames. Returns `None` if the frame was sent.
 fn unsent(state: &mut State, id: u64) -> Option<Outgoing> {
     let place = state
         .waiting

@@ -1,4 +1,4 @@
-//! Reading the frames of the supervisor, and the end of the connection.
+//! Reads the frames of the supervisor and handles the end of the connection.
 
 use super::dispatcher::sleep;
 use super::{Connection, END_REASON_TIMEOUT, Entry, State, over_output};
@@ -13,8 +13,8 @@ use std::os::fd::OwnedFd;
 use std::sync::MutexGuard;
 use std::time::{Duration, Instant};
 
-/// The directories of the supervisor's cgroups, from its greeting, which stays in the socket. Empty
-/// if no greeting arrives within this time.
+/// Reads the directories of the supervisor's cgroups from its greeting, which stays in the socket.
+/// The list is empty if no greeting arrives within this time.
 pub fn peek_cgroups(socket: &OwnedFd, timeout: Duration) -> Vec<String> {
     let deadline = Instant::now() + timeout;
     loop {
@@ -43,7 +43,8 @@ pub fn peek_cgroups(socket: &OwnedFd, timeout: Duration) -> Vec<String> {
 }
 
 impl Connection {
-    /// Receives one frame. `Ok(None)` after the timeout; an error if the supervisor has ended.
+    /// Receives one frame. Returns `Ok(None)` after the timeout, and an error if the supervisor has
+    /// ended.
     pub(super) fn receive(&self, timeout: Option<Duration>) -> Result<Option<Vec<u8>>, Errno> {
         let flags = match timeout {
             None => RecvFlags::empty(),
@@ -63,7 +64,8 @@ impl Connection {
         self.receive_now(flags)
     }
 
-    /// Receives one frame. `MSGSIZE` if it is longer than a frame may be; the rest is lost.
+    /// Receives one frame. The error is `MSGSIZE` if it is longer than a frame may be; the rest is
+    /// lost.
     pub(super) fn receive_now(&self, flags: RecvFlags) -> Result<Option<Vec<u8>>, Errno> {
         let mut frame = Vec::with_capacity(MAX_INLINE);
         loop {
@@ -115,8 +117,8 @@ impl Connection {
         }
     }
 
-    /// Notes the end of the connection and finds out the reason. The supervisor's keeper may take
-    /// some seconds to report it, so another thread waits for that.
+    /// Records the end of the connection and finds out the reason. The supervisor's keeper may take
+    /// several seconds to report the reason, so another thread waits for it.
     fn find_out_why(&self, state: &mut State) {
         if state.ended {
             return;
@@ -141,7 +143,7 @@ impl Connection {
         }
     }
 
-    /// Waits a moment for the reason that [`Connection::find_out_why`] finds.
+    /// Waits briefly for the reason that [`Connection::find_out_why`] finds.
     pub(super) fn explained<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let deadline = Instant::now() + END_REASON_TIMEOUT;
         while state.ended && state.died.is_none() {
@@ -149,13 +151,13 @@ impl Connection {
             if left.is_zero() {
                 break;
             }
-            // No run has the id 0; the end wakes all sleeping threads.
+            // No run has the id 0, but the end of the connection wakes all sleeping threads.
             state = sleep(state, 0, Some(left));
         }
         state
     }
 
-    /// Ends the connection because of an answer that cannot be read: its run would never end.
+    /// Ends the connection because of an unreadable answer, whose run would otherwise never end.
     fn misunderstood(&self, state: &mut State, fault: FrameFault) {
         if state.died.is_none() {
             let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
@@ -199,7 +201,7 @@ impl Connection {
                     Ok(Answer::Failure(error)) => state.reported = Some(error),
                     Err(_) => {}
                 },
-                // The kernel reports these once, before the remaining frames.
+                // The kernel reports these errors once, before the remaining frames.
                 Err(Errno::CONNRESET | Errno::MSGSIZE) => {}
                 _ => break,
             }

@@ -1,5 +1,4 @@
-//! Sending frames. A frame waits while the supervisor has no place for its run, or the socket is
-//! full.
+//! Sends frames. A frame waits while the supervisor has no place for its run or the socket is full.
 
 use super::{Connection, State};
 use millibox_wire::frame::{HEADER, Header, Kind, MAX_DESCRIPTORS, MAX_INLINE};
@@ -14,15 +13,15 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// A frame and the descriptors that travel with it.
+/// A frame and the descriptors that are sent with it.
 pub(super) struct Outgoing {
     pub(super) id: u64,
-    /// The number of runs that it requests, with successive ids.
+    /// The number of runs that the frame requests. Their ids are consecutive.
     pub(super) runs: usize,
     /// Header and body.
     pub(super) frame: Vec<u8>,
-    /// The body travels in a memfd, which is created when the frame is sent, so that waiting frames
-    /// hold no descriptors.
+    /// Whether the body is sent in a memfd. The memfd is created when the frame is sent, so that
+    /// waiting frames keep no descriptors open.
     pub(super) in_memfd: bool,
     pub(super) descriptors: Vec<Arc<OwnedFd>>,
 }
@@ -68,7 +67,7 @@ impl Connection {
                     return;
                 }
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => {
-                    // Results that arrived before the end have to be read first.
+                    // Results that arrived before the end must be read first.
                     self.read_available(state);
                     return;
                 }
@@ -84,7 +83,8 @@ impl Connection {
         }
     }
 
-    /// Sends one frame. `others`: other runs have not ended, and their ends may free descriptors.
+    /// Sends one frame. `others` states whether other runs are unfinished, which may free
+    /// descriptors when they end.
     fn send(&self, outgoing: &Outgoing, others: bool) -> Result<Sent, Errno> {
         let (header, body) = outgoing.frame.split_at(HEADER);
         let memfd = loop {
@@ -116,8 +116,8 @@ impl Connection {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(Sent::Full),
                 // This user has more descriptors in transit than this process may have open
-                // (unix(7)). The runs belong to the same user and may have half of the hard limit
-                // in transit, which is more than the usual soft limit.
+                // (unix(7)). The runs belong to the same user and may have as many descriptors in
+                // transit as half of the hard limit, which is more than the usual soft limit.
                 Err(Errno::TOOMANYREFS) if raise_open_files() => {}
                 Err(Errno::NOBUFS | Errno::TOOMANYREFS) => return Ok(Sent::Crowded),
                 Err(errno) => return Err(errno),
@@ -136,7 +136,7 @@ enum Sent {
     Crowded,
 }
 
-/// Raises the soft limit on open files to the hard one. Returns whether it was lower.
+/// Raises the soft limit on open files to the hard limit. Returns whether it was lower.
 pub(super) fn raise_open_files() -> bool {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let lower = current.is_some_and(|current| maximum.is_none_or(|maximum| current < maximum));

@@ -1,4 +1,4 @@
-//! Tests of the connection. The test plays the supervisor at the other end of the socket.
+//! Tests of the connection. Each test acts as the supervisor at the other end of the socket.
 
 use super::*;
 use crate::{Handle, Request};
@@ -86,13 +86,13 @@ fn result(message: String) -> RunResult {
 fn longest_answer_is_read() {
     let (connection, id, supervisor_end) = with_a_run();
     let empty = encode(&result(String::new())).len();
-    // The length of the subject takes three bytes.
+    // The encoded length of the subject takes three bytes.
     let longest = result("x".repeat(MAX_INLINE - HEADER - empty - 3));
     send_frame(&supervisor_end, Kind::Result, id, &encode(&longest));
     assert_eq!(connection.wait(id, None).expect("read"), Some(longest));
 }
 
-/// If a process is forked while another thread has the lock, no thread of the child unlocks it.
+/// If a process forks while another thread holds the lock, no thread of the child can unlock it.
 #[test]
 fn ids_need_no_lock() {
     let (connection, [known], _its) = with_runs();
@@ -107,7 +107,7 @@ fn ids_need_no_lock() {
     drop(state);
 }
 
-/// Waits until this number of threads sleeps.
+/// Waits until this number of threads is asleep.
 fn until_asleep(connection: &Connection, sleepers: usize) {
     while connection.lock().sleepers.len() < sleepers || !connection.lock().reader {
         std::thread::sleep(Duration::from_millis(1));
@@ -123,7 +123,7 @@ fn each_waiting_thread_gets_its_own_result() {
             (id, scope.spawn(move || connection.wait(id, None)))
         });
         until_asleep(&connection, ids.len() - 1);
-        // The first result is for the reader; later threads must become readers themselves.
+        // The first result belongs to the reader; later threads must become readers themselves.
         for (id, thread) in threads {
             let its_own = result(format!("of run {id}"));
             send_frame(&supervisor_end, Kind::Result, id, &encode(&its_own));
@@ -160,7 +160,7 @@ fn timeout_of_the_reader_makes_another_thread_read() {
 }
 
 #[test]
-fn wait_without_time_returns_an_arrived_result() {
+fn wait_with_zero_timeout_returns_an_arrived_result() {
     let (connection, id, supervisor_end) = with_a_run();
     assert_eq!(
         connection.wait(id, Some(Duration::ZERO)).expect("read"),
@@ -180,7 +180,8 @@ fn results_before_the_end_remain_readable() {
     for (by_us, by_it) in [(true, false), (false, true), (true, true)] {
         let (connection, [first, second], supervisor_end) = with_runs();
         send_frame(&supervisor_end, Kind::Result, first, &encode(&sent_result));
-        // The sent runs are unread: the kernel reports that error before it delivers the answer.
+        // The runs that were sent are unread. The kernel reports that error before it delivers the
+        // answer.
         let supervisor_end = (!by_it).then_some(supervisor_end);
         if by_us {
             connection.close();
@@ -235,7 +236,7 @@ fn idle_dispatcher_leaves_reading_to_a_waiting_thread() {
             let state = connection.lock();
             state.reader && state.sleepers.is_empty() && !state.needs_dispatcher()
         };
-        // The thread must keep sleeping, not only begin to.
+        // The thread must remain asleep, not only fall asleep.
         let mut times = 0;
         while times < 20 && begin.elapsed() < Duration::from_secs(30) {
             times = if reads() { times + 1 } else { 0 };

@@ -1,4 +1,4 @@
-//! Waiting for results, and polling them.
+//! Waits for results and polls for them.
 
 use super::dispatcher::sleep;
 use super::{Connection, Entry, State, look};
@@ -25,7 +25,7 @@ impl Connection {
         look(&state, id)
     }
 
-    /// Waits for a result. `None` after the timeout.
+    /// Waits for a result. Returns `None` after the timeout.
     pub fn wait(&self, id: u64, timeout: Option<Duration>) -> Result<Option<RunResult>, Error> {
         let mut state = self.owned().ok_or_else(Connection::elsewhere)?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
@@ -36,7 +36,7 @@ impl Connection {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 if !state.reader && state.died.is_none() {
-                    // Even without time to wait, return a result that has arrived.
+                    // Even if the timeout is zero, return a result that has arrived.
                     self.read_available(&mut state);
                 }
                 break look(&state, id).transpose();
@@ -56,8 +56,8 @@ impl Connection {
         answer
     }
 
-    /// Wakes the next reader. A thread that stops waiting may have been the reader, or the
-    /// next one; without a reader the sleeping threads would never wake up.
+    /// Wakes the next reader. A thread that stops waiting may have been the reader or the next
+    /// reader. Without a reader the sleeping threads would never wake up.
     pub(super) fn pass_reading_on(&self, state: &State) {
         if state.reader || state.ended {
             return;
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// A descriptor that becomes readable with the result.
+    /// Returns a descriptor that becomes readable when the result arrives.
     pub fn event(self: &Arc<Self>, id: u64) -> Result<Arc<OwnedFd>, Error> {
         let mut state = self.owned().ok_or_else(Connection::elsewhere)?;
         let ready = look(&state, id).is_some();
@@ -80,7 +80,8 @@ impl Connection {
             return Ok(event.clone());
         }
         if !ready && !state.ended {
-            // The caller may only poll, so a thread has to read and make the descriptor readable.
+            // The caller may do nothing except poll, so a thread must read and make the descriptor
+            // readable.
             let what = "start a thread that reads while a handle is polled";
             self.need_dispatcher(&mut state)
                 .map_err(|error| Error::System { what, error })?;
@@ -103,7 +104,7 @@ impl Connection {
         Ok(event)
     }
 
-    /// The result, or `None` if `waker` will be woken when the result arrives.
+    /// Returns the result, or `None` if it has not arrived. In that case the result wakes `waker`.
     pub fn poll(self: &Arc<Self>, id: u64, waker: &Waker) -> Result<Option<RunResult>, Error> {
         let mut state = self.owned().ok_or_else(Connection::elsewhere)?;
         if let Some(answer) = look(&state, id) {

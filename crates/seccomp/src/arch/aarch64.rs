@@ -1,6 +1,6 @@
 //! The system calls of aarch64, through Linux 6.17.
 //!
-//! Sorted by name in byte order, so that a name is found by binary search.
+//! The table is sorted by name in byte order, so that binary search can find a name.
 
 /// Name and number of each system call.
 pub(super) const SYSCALLS: &[(&str, u32)] = &[

@@ -11,7 +11,7 @@ use crate::policy::{Action, Call, Comparison, Condition};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct NodeId(usize);
 
-/// A masked word of `struct seccomp_data`: the operand that a test expects in the accumulator.
+/// A masked word of `struct seccomp_data`, which a test expects in the accumulator as its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Source {
     pub offset: u32,
@@ -64,7 +64,7 @@ impl Graph {
         self.intern(Node::Answer(action.value()))
     }
 
-    /// A test, or `yes` itself if both outcomes lead to the same node.
+    /// Adds a test. Returns `yes` itself if both outcomes lead to the same node.
     pub fn test(&mut self, source: Source, op: Op, k: u32, yes: NodeId, no: NodeId) -> NodeId {
         if yes == no {
             yes
@@ -79,7 +79,8 @@ impl Graph {
         }
     }
 
-    /// The node that decides one system call: an answer, or the first test of its arguments.
+    /// Adds the node that decides one system call, which is an answer or the first test of its
+    /// arguments.
     pub fn call(&mut self, call: &Call<'_>) -> NodeId {
         let mut next = self.answer(call.fallback);
         for rule in call.conditional.iter().rev() {
@@ -92,7 +93,8 @@ impl Graph {
         next
     }
 
-    /// An argument has 64 bits and a load 32, so most conditions take two tests.
+    /// Adds the tests of a condition. An argument has 64 bits and a load has 32 bits, so most
+    /// conditions need two tests.
     fn condition(&mut self, condition: &Condition, yes: NodeId, no: NodeId) -> NodeId {
         let at = offset::ARGS + 8 * u32::from(condition.arg());
         let (mask, value) = (condition.mask(), condition.value());
@@ -121,10 +123,10 @@ impl Graph {
         self.compare(high, Op::Equal, low, no)
     }
 
-    /// `op` is `Greater` or `GreaterEqual`.
+    /// Adds the tests of an ordered comparison. `op` is `Greater` or `GreaterEqual`.
     fn ordered(&mut self, high: Half, low: Half, op: Op, yes: NodeId, no: NodeId) -> NodeId {
         let low = self.compare(low, op, yes, no);
-        // If the lower half does not matter, one test of the upper half suffices.
+        // If the lower half is irrelevant, one test of the upper half suffices.
         if low == yes {
             return self.compare(high, Op::GreaterEqual, yes, no);
         }
@@ -137,7 +139,7 @@ impl Graph {
         self.compare(high, Op::Greater, yes, not_greater)
     }
 
-    /// Compares one half. Its value has no bit outside its mask.
+    /// Adds the comparison of one half, whose value has no bits outside its mask.
     fn compare(&mut self, half: Half, op: Op, yes: NodeId, no: NodeId) -> NodeId {
         let Half {
             offset,
@@ -167,7 +169,7 @@ impl Graph {
     }
 }
 
-/// Half of a condition: 32 of the 64 bits.
+/// Half of a condition, which is 32 of the 64 bits.
 #[derive(Clone, Copy)]
 struct Half {
     offset: u32,

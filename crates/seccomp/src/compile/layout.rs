@@ -7,7 +7,7 @@
 //! the nearer entry.
 //!
 //! A test loads its word, masks it if necessary, and jumps. A preceding test of the same masked
-//! word enters the test at its jump. If this applies to all paths, the load is omitted.
+//! word enters the test at its jump. If all paths come from such a test, the load is omitted.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,7 +17,7 @@ use crate::instruction::{Instruction, code};
 /// The maximum number of instructions that a conditional jump skips.
 const MAX_SKIPPED_INSTRUCTIONS: usize = 255;
 
-/// A jump target: a node, and the accumulator's content if the node relies on it.
+/// A jump target, which is a node and the accumulator's content if the node relies on that content.
 type Entry = (NodeId, Option<Source>);
 
 pub(super) fn lay_out(graph: &Graph, root: NodeId) -> Vec<Instruction> {
@@ -35,11 +35,11 @@ pub(super) fn lay_out(graph: &Graph, root: NodeId) -> Vec<Instruction> {
     layout.reversed
 }
 
-/// All nodes that are reachable from `root`, each after the nodes to which it leads.
+/// Lists all nodes that are reachable from `root`, each after the nodes to which it leads.
 fn children_first(graph: &Graph, root: NodeId) -> Vec<NodeId> {
     let mut order = Vec::new();
     let mut seen = HashSet::new();
-    // Each node is pushed twice: first to visit its children, then to be listed after them.
+    // Each node is pushed twice, first to visit its children and then to list it after them.
     let mut stack = vec![(root, false)];
     while let Some((id, children_done)) = stack.pop() {
         if children_done {
@@ -54,7 +54,7 @@ fn children_first(graph: &Graph, root: NodeId) -> Vec<NodeId> {
     order
 }
 
-/// The tests that must load their word, because some path to them has not loaded it.
+/// Returns the tests that must load their word because some path to them has not loaded it.
 fn loading(graph: &Graph, root: NodeId, order: &[NodeId]) -> HashSet<NodeId> {
     let mut loading = HashSet::from([root]);
     for &id in order {
@@ -142,7 +142,8 @@ impl Layout<'_> {
 
     /// Writes a nearer instruction for `entry` if a conditional jump cannot reach it.
     fn ensure_reachable(&mut self, entry: Entry) {
-        // One less than the maximum: the other jump target may add one instruction in between.
+        // The bound is one less than the maximum because the other jump target may add one
+        // instruction in between.
         if self.distance(entry) < MAX_SKIPPED_INSTRUCTIONS {
             return;
         }

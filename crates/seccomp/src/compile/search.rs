@@ -1,4 +1,4 @@
-//! The search for the system call number.
+//! Builds the search for the system call number.
 
 use super::graph::{Graph, NodeId, Op, Source};
 use crate::instruction::offset;
@@ -11,9 +11,9 @@ pub(super) struct Interval {
     pub answer: NodeId,
 }
 
-/// The maximum number of consecutive tests where a tree would take more instructions.
+/// The maximum number of consecutive tests that replace a tree, which would take more instructions.
 ///
-/// Measured: attaching is fastest with 2 to 6. Without chains, programs have 10 % more
+/// In measurements, attaching is fastest with 2 to 6 tests. Without chains, programs have 10 % more
 /// instructions. With unlimited chains, attaching takes 50 % longer.
 const MAX_CHAIN_TESTS: usize = 4;
 
@@ -69,7 +69,8 @@ struct Span {
     single: bool,
 }
 
-/// Builds a balanced search among `spans`: cuts in halves, and short chains at the leaves.
+/// Builds a balanced search among `spans`, which cuts them in halves and uses short chains at the
+/// leaves.
 fn tree(graph: &mut Graph, spans: &[Span]) -> NodeId {
     let kept = spans_to_keep(spans);
     let runs: Vec<Span> = {
@@ -105,7 +106,8 @@ fn bisect(graph: &mut Graph, spans: &[Span]) -> NodeId {
     graph.test(NUMBER, Op::GreaterEqual, k, above, below)
 }
 
-/// Chooses where to cut `spans` in two: near the middle, preferably where a cut is required anyway.
+/// Chooses where to cut `spans` in two. The place is near the middle, and preferably where a cut is
+/// required anyway.
 fn cut(spans: &[Span], kept: &[usize]) -> usize {
     let middle = spans.len() / 2;
     let near = spans.len() / 4;
@@ -128,7 +130,7 @@ fn cut(spans: &[Span], kept: &[usize]) -> usize {
 /// Each left-out number costs one test, and so does each border between kept spans with different
 /// answers. This function minimizes the total cost by dynamic programming.
 fn spans_to_keep(spans: &[Span]) -> Vec<usize> {
-    // For each span, if kept: the minimum cost up to it, and the previous kept span.
+    // For each span, if it is kept, the minimum cost up to it and the previous kept span.
     let mut best: Vec<(usize, Option<usize>)> = Vec::with_capacity(spans.len());
     for i in 0..spans.len() {
         // Span `i` can be the first kept span only if all spans before it are single.

@@ -12,14 +12,15 @@ use toml::Spanned;
 use super::{Action, ActionError, Comparison, Condition, Policy, Rule};
 use crate::arch::{Arch, nearest_name};
 
-/// The reason why a string cannot be parsed as a [`Policy`]: the line and the [`Problem`].
+/// The reason why a string cannot be parsed as a [`Policy`], consisting of the line and the
+/// [`Problem`].
 ///
 /// Its `Display` is a single line of text that also contains a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {problem}")]
 #[non_exhaustive]
 pub struct PolicyError {
-    /// The line of the text, from 1.
+    /// The line number in the text, starting at 1.
     pub line: usize,
     /// The error in this line.
     pub problem: Problem,
@@ -43,7 +44,7 @@ pub enum Problem {
     UnknownSyscall {
         /// The name in the policy.
         name: String,
-        /// The known name closest to it, if any is close.
+        /// The closest known name, if any is close.
         nearest: Option<&'static str>,
     },
     /// Two rules without conditions name the same call.
@@ -54,7 +55,7 @@ pub enum Problem {
     Contradiction {
         /// The name of the call.
         name: String,
-        /// The line that names it first.
+        /// The line that names the call first.
         first: usize,
     },
     /// A rule lists no system call.
@@ -102,7 +103,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Displays a string in one line, with control characters escaped.
+/// Displays a string on one line, with control characters escaped.
 struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {
@@ -178,7 +179,7 @@ impl FromStr for Policy {
     }
 }
 
-/// The line in which `span` begins, from 1.
+/// The line in which `span` begins, starting at 1.
 fn line(text: &str, span: Option<Range<usize>>) -> usize {
     let start = span.map_or(0, |span| span.start.min(text.len()));
     1 + text.as_bytes()[..start]
@@ -194,7 +195,8 @@ fn read_action(text: &str, action: &Spanned<String>) -> Result<Action, PolicyErr
     })
 }
 
-/// Parses a rule. `unconditional` maps each call of a rule without conditions to its place.
+/// Parses a rule. `unconditional` maps each call that a rule without conditions names to the place
+/// in the text.
 fn read_rule<'t>(
     text: &str,
     rule: &'t FileRule,

@@ -1,4 +1,4 @@
-//! Single calls whose arguments decide.
+//! Tests of single calls whose action depends on the arguments.
 
 use super::*;
 
@@ -43,8 +43,8 @@ fn mremap_of_16_gigabytes_is_refused() {
 #[test]
 fn madvise_with_guard_or_unknown_advice_is_refused() {
     for name in profile_names() {
-        // MADV_DONTNEED_LOCKED; MADV_COLLAPSE, HWPOISON, GUARD_INSTALL, GUARD_REMOVE, and one of a
-        // later kernel.
+        // Allowed is MADV_DONTNEED_LOCKED. Refused are MADV_COLLAPSE, HWPOISON, GUARD_INSTALL and
+        // GUARD_REMOVE, and an advice of a later kernel.
         for (advice, expected) in [
             (24, "allow"),
             (24 | 1 << 32, "allow"),
@@ -102,8 +102,8 @@ fn semop_with_more_than_five_operations_is_refused() {
 #[test]
 fn prctl_with_unknown_options_is_refused() {
     for name in profile_names() {
-        // PR_SET_NAME, PR_TIMER_CREATE_RESTORE_IDS, PR_GET_AUXV, PR_SET_PTRACER; PR_FUTEX_HASH,
-        // and options of later kernels.
+        // Allowed are PR_SET_NAME, PR_TIMER_CREATE_RESTORE_IDS, PR_GET_AUXV and PR_SET_PTRACER.
+        // Refused are PR_FUTEX_HASH and options of later kernels.
         for (option, expected) in [
             (15, "allow"),
             (77, "allow"),
@@ -141,7 +141,7 @@ fn signals_of_descriptors_are_refused() {
     const F_SETOWN_EX: u64 = 15;
     let minus_7 = -7i64 as u64;
     for name in profile_names() {
-        // O_NONBLOCK and O_APPEND; O_ASYNC, alone and with O_NONBLOCK.
+        // Allowed are O_NONBLOCK and O_APPEND. Refused is O_ASYNC, alone and with O_NONBLOCK.
         for (flags, expected) in [
             (0xc00, "allow"),
             (0xc00 | 1 << 45, "allow"),
@@ -184,7 +184,8 @@ fn signals_of_descriptors_are_refused() {
 
 #[test]
 fn ioctl_queries_but_cannot_change_terminals() {
-    // TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2; SIOCATMARK.
+    // These are TCGETS, TIOCGPGRP, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2 and
+    // SIOCATMARK.
     let allowed = [
         0x5401,
         0x540f,
@@ -222,7 +223,8 @@ fn ioctl_queries_but_cannot_change_terminals() {
             "{request:#x}"
         );
     }
-    // TCSETS2, TCSETSW2, TCSETSF2; TIOCSPTLCK, TIOCSIG; the last with a size unknown to the kernel.
+    // These are TCSETS2, TCSETSW2, TCSETSF2, TIOCSPTLCK, TIOCSIG, and a request with a size that
+    // the kernel does not know.
     for request in [
         0x402c_542b,
         0x402c_542c,
@@ -248,7 +250,7 @@ fn core_limit_stays_and_call_reports_success() {
             ("setrlimit", &[7, 0x1000], "allow"),
             ("prlimit64", &[0, 4, 0x1000, 0], "errno:0"),
             ("prlimit64", &[7, 4, 1 << 32, 0x2000], "errno:0"),
-            // These only query.
+            // These calls only query the limit.
             ("prlimit64", &[0, 4, 0, 0x2000], "allow"),
             ("prlimit64", &[0, 7, 0x1000, 0], "allow"),
             (

@@ -1,4 +1,4 @@
-//! The default profile with a loopback interface.
+//! Tests of the default profile with a loopback interface.
 
 use super::*;
 
@@ -14,7 +14,8 @@ fn loopback_adds_three_socket_families() {
             );
             for (call, nr) in arch.syscalls() {
                 for family in [0, 1, 2, 3, 10, 16, 17, 40, 2 | 1 << 32, u64::MAX] {
-                    // The type's default, TCP; UDP, which is not for streams, ICMP, SCTP, MPTCP.
+                    // Allowed are the type's default protocol and TCP. Refused are UDP, which is
+                    // not for streams, ICMP, SCTP and MPTCP.
                     for protocol in [0, 6, 17, 6 | 1 << 32, 1, 132, 262] {
                         let args = [family, 1, protocol, 0, 0, 0];
                         let data = Data {
@@ -52,7 +53,7 @@ fn loopback_allows_only_streams_and_datagrams() {
         let nr = arch.number("socket").expect("socket");
         for family in [2, 10] {
             for of_type in 0..16 {
-                // SOCK_NONBLOCK and SOCK_CLOEXEC; a set upper half.
+                // The flags are none, SOCK_NONBLOCK with SOCK_CLOEXEC, and a bit in the upper half.
                 for flags in [0, 0x8_0800, 1 << 32] {
                     for protocol in [0, 1, 6, 17, 33, 132, 136, 262] {
                         let expected = match (of_type, protocol) {
@@ -71,7 +72,7 @@ fn loopback_allows_only_streams_and_datagrams() {
                 }
             }
         }
-        // TCP_ULP; TCP_NODELAY, TCP_CONGESTION.
+        // Refused is TCP_ULP. Allowed are TCP_NODELAY and TCP_CONGESTION.
         let nr = arch.number("setsockopt").expect("setsockopt");
         for (option, expected) in [
             (31, "errno:ENOENT"),
@@ -96,7 +97,8 @@ fn loopback_allows_reading_interfaces() {
         let policy = millibox_seccomp::profile_with_loopback("default").expect("a profile");
         let program = compile(&policy, arch).expect("short enough");
         let nr = arch.number("ioctl").expect("ioctl");
-        // SIOCGIFNAME, SIOCGIFCONF, SIOCGIFHWADDR, SIOCGIFINDEX; FIONREAD. SIOCGSTAMP; a bridge.
+        // Allowed are SIOCGIFNAME, SIOCGIFCONF, SIOCGIFHWADDR, SIOCGIFINDEX and FIONREAD. Refused
+        // are SIOCGSTAMP and a request for bridges.
         for (requests, expected) in [
             (
                 &[0x8910, 0x8912, 0x8927, 0x8933, 0x8933 | 1 << 32, 0x541b][..],

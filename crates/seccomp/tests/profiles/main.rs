@@ -1,4 +1,4 @@
-//! The built-in policies return the expected actions.
+//! Checks that the built-in policies return the expected actions.
 
 mod calls;
 mod loopback;
@@ -43,7 +43,7 @@ fn compiled(name: &str, arch: Arch) -> Program {
     compile(&profile(name).expect("a profile"), arch).expect("short enough")
 }
 
-/// The action of profile `name` for a call, which must be the same on every architecture.
+/// Returns the action of profile `name` for a call, which must be the same on every architecture.
 fn answer(name: &str, call: &str, args: &[u64]) -> u32 {
     let mut answers = Vec::new();
     for arch in Arch::ALL {

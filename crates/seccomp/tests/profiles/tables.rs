@@ -300,7 +300,7 @@ fn strict_profile_returns_expected_actions() {
     answers("fcntl", &[1, 1024], "errno:EINVAL");
 }
 
-/// Requests of ioctl(2) that only a program with a terminal of its own may make.
+/// The requests of ioctl(2) that only a program with its own terminal may make.
 const TERMINAL_REQUESTS: [u64; 5] = [0x5402, 0x5403, 0x5404, 0x540e, 0x5410];
 
 #[test]
@@ -318,7 +318,7 @@ fn terminal_profile_adds_five_ioctl_requests_and_nothing_else() {
                         args: [0, request, argument, 0, 0, 0],
                         ..Data::default()
                     };
-                    // With the argument 1, TIOCSCTTY takes the terminal of another session.
+                    // With the argument 1, TIOCSCTTY takes over the terminal of another session.
                     let steals = request == 0x540e && argument == 1;
                     let is_new = call == "ioctl" && TERMINAL_REQUESTS.contains(&request) && !steals;
                     let expected = if is_new {
