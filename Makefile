@@ -36,7 +36,7 @@ site: ## build the contest site, which needs Rust 1.94
 	@# The client of `make demo` is built, too, because it selects features of dependencies.
 	cargo build --release --locked -p millibox-site --bin millibox-site --example demo
 
-demo: ## judge examples, also on the site (KEEP=1: it stays; BACKEND=rlimit: without cgroups)
+demo: ## judge examples, also on the site (KEEP=1: keep the site; BACKEND=rlimit: no cgroups)
 	@$(need) g++=g++
 	@$(MAKE) --no-print-directory build
 	@demo/run

@@ -1,4 +1,4 @@
-//! The fuzzing loop, and the handling of violations.
+//! The fuzzing loop and the handling of violations.
 
 use crate::coverage::Coverage;
 use crate::mutate::{Random, mutate};
@@ -28,7 +28,7 @@ static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
 /// An input that violates a property of a target.
 #[derive(Debug)]
 pub struct Violation {
-    /// The shortest such input found.
+    /// The shortest input found that violates the property.
     pub input: Vec<u8>,
     /// The violated property.
     pub message: String,
@@ -177,7 +177,7 @@ fn shorten(target: &Target, mut violation: Violation) -> Violation {
 pub fn save(directory: &Path, target: &str, input: &[u8]) -> PathBuf {
     let found = directory.join("found");
     std::fs::create_dir_all(&found).unwrap_or_else(|error| panic!("{}: {error}", found.display()));
-    // FNV-1a, so that equal inputs have the same name.
+    // The name is the FNV-1a hash, so that equal inputs have the same name.
     let hash = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });

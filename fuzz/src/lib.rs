@@ -6,8 +6,8 @@
 //! * The **corpus** of a target (`fuzz/corpus/TARGET/`) contains real input and every input that
 //!   ever violated a property.
 //! * The fuzzer creates new inputs by mutating others ([`mutate`]). `make fuzz` compiles the code
-//!   with a counter in every branch. Then inputs that reach new code are mutated too
-//!   ([`coverage`]). Without counters, the fuzzer mutates only the corpus.
+//!   with a counter in every branch. With these counters, inputs that reach new code are mutated
+//!   too ([`coverage`]). Without counters, the fuzzer mutates only the corpus.
 //! * Processing an input may take at most [`MAX_HEAP_BYTES`] and [`INPUT_TIMEOUT`].
 //!
 //! ```text
@@ -18,7 +18,7 @@
 //!
 //! The fuzzer shortens an input that violates a property and writes it to `fuzz/found/`. After the
 //! bug is fixed, move the input to the corpus. `make test` processes the corpus, and new inputs for
-//! some seconds per target.
+//! a few seconds per target.
 //!
 //! | module | contents |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! Measures the heap memory that an input takes.
+//! Measures the heap memory that processing an input takes.
 
 #![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait")]
 
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Runs `work` and returns the maximum growth of the heap meanwhile, in bytes.
+/// Runs `work` and returns the maximum growth of the heap during it, in bytes.
 pub fn peak(work: impl FnOnce()) -> usize {
     let before = ALLOCATED_BYTES.load(Relaxed);
     PEAK_BYTES.store(before, Relaxed);

@@ -1,14 +1,15 @@
 //! Processes the corpus and some new inputs.
 //!
 //! The seed is constant by default, so every test run processes the same inputs. `make fuzz` uses
-//! others. `MILLIBOX_FUZZ_SECONDS` sets the seconds per target (default: 2), and `MILLIBOX_SEED`
-//! the seed (default: 1).
+//! other inputs. `MILLIBOX_FUZZ_SECONDS` sets the seconds per target (default: 2), and
+//! `MILLIBOX_SEED` the seed (default: 1).
 
 use millibox_fuzz::engine::{check, fuzz};
 use millibox_fuzz::targets::ALL;
 use std::time::Duration;
 
-/// The maximum number of inputs per target. It makes fast machines process the same inputs.
+/// The maximum number of inputs per target. Because of this bound, all fast machines process the
+/// same inputs.
 const MAX_INPUTS: u64 = 20_000;
 
 fn environment_number(variable: &str) -> Option<u64> {

@@ -8,7 +8,7 @@ use millibox_tests::{is_root, may_raise_limits};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A program, and how it runs.
+/// A program and the way in which it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
     pub program: &'a Program,
@@ -16,9 +16,9 @@ pub struct Case<'a> {
     pub profile: Profile,
     /// The wall that is removed, to show that the program then succeeds.
     pub without: Option<Control>,
-    /// The program runs as a copy of a template.
+    /// Whether the program runs as a copy of a template.
     pub copy: bool,
-    /// Measures only the effect on a neighbour: see [`Case::neighbour`].
+    /// Whether to measure only the effect on a neighbour; see [`Case::neighbour`].
     pub beside: bool,
 }
 
@@ -26,13 +26,13 @@ pub struct Case<'a> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Held {
     pub ending: Ending,
-    /// The program was not held, for a documented reason.
+    /// Whether the program was not held, for a documented reason.
     pub exception: bool,
-    /// The program was not held, but should be.
+    /// The missing feature, if the program was not held but should be.
     pub known_failure: Option<String>,
 }
 
-/// The reason why a case has no result, or a wrong one.
+/// The reason why a case has no result or a wrong result.
 #[derive(Debug)]
 pub enum CaseError {
     /// The case cannot run on this machine.
@@ -124,7 +124,7 @@ impl Case<'_> {
     }
 
     fn build(&self, machine: &Machine) -> Result<Built, CaseError> {
-        // These need an executable file, which the copy executes.
+        // These additions need an executable file, which the copy executes.
         let is_executed = [With::Program, With::Setuid, With::FileCapabilities];
         let form = match self.copy && !is_executed.into_iter().any(|with| self.wants(with)) {
             true => Form::Library,

@@ -15,7 +15,7 @@ use std::time::Duration;
 const MAX_LATENESS: Duration = Duration::from_secs(6);
 
 impl Scene<'_> {
-    /// Compares the ending with the expected ones.
+    /// Compares the ending with the expected endings.
     pub fn compare(&self, ending: Ending, output: &str) -> Result<Held, CaseError> {
         let output = output.trim();
         if let Some(control) = self.case.without {
@@ -38,8 +38,8 @@ impl Scene<'_> {
             let expected: Vec<String> = expect.0.iter().map(Ending::to_string).collect();
             return Err(format!("{ending}, not {}: {output}", expected.join(" or ")).into());
         }
-        // A matching exception was used if the ending differs from the usual ones. If the endings
-        // are the same, the exception concerns the figures.
+        // A matching exception was used if the ending differs from the usual endings. If the
+        // exception expects the same endings, it concerns the figures.
         let usual = &self.case.program.header.expect;
         let differs = !usual.0.contains(&ending) || usual == expect;
         let exception = differs && except.is_some_and(|except| except.exception.is_some());

@@ -23,7 +23,7 @@ pub enum Built {
 pub enum Failure {
     /// The machine has no compiler or interpreter.
     Missing(String),
-    /// The program is wrong.
+    /// The program has an error.
     Wrong(String),
 }
 
@@ -120,7 +120,7 @@ fn compile(program: &Program, form: Form, directory: &Path) -> Result<Built, Fai
     let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| wrong(&error));
     let text = read(&program.path)?;
     text.hash(&mut hasher);
-    // Headers of its class, or of all programs.
+    // The headers are those of the program's class, or of all programs.
     for name in text
         .lines()
         .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'))

@@ -51,10 +51,10 @@ pub struct Entry {
 /// A documented condition under which the program is not held.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exception {
-    /// All must hold; an empty list always holds.
+    /// All conditions must hold; an empty list always holds.
     pub when: Vec<String>,
     pub reason: String,
-    /// The program should be held, but is not.
+    /// Whether the program should be held but is not.
     pub known_failure: bool,
 }
 
@@ -77,11 +77,11 @@ pub enum Status {
     Contained,
     /// A limit ended the run.
     Limit,
-    /// The run ended otherwise, as expected: for example by a signal.
+    /// The run ended in another expected way, for example by a signal.
     Ended,
-    /// Not held, as documented.
+    /// The program was not held, as documented.
     Exception,
-    /// Not held, although it should be.
+    /// The program was not held, although it should be.
     NotHeld,
 }
 
@@ -100,7 +100,7 @@ impl CaseResult {
             _ if held.known_failure.is_some() => Status::NotHeld,
             _ if held.exception => Status::Exception,
             Ending::Contained => Status::Contained,
-            // The header expects this everywhere, and states the exception.
+            // The header expects this ending under all conditions and states the exception.
             Ending::Escaped => Status::Exception,
             Ending::RealTimeLimit
             | Ending::CpuTimeLimit
@@ -155,7 +155,8 @@ impl Entry {
 }
 
 impl Document {
-    /// Combines records. If two records have results for a backend, those of the first one count.
+    /// Combines records. If two records have results for a backend, the results of the first record
+    /// count.
     ///
     /// Programs without a result are omitted. A program with results for only some of its backends
     /// and profiles is an error: one of its cases failed or was filtered out.
@@ -214,7 +215,7 @@ impl Document {
         serde_json::from_str(&text).map_err(|error| failed(&error))
     }
 
-    /// The document as JSON, with one program on each line.
+    /// Renders the document as JSON, with one program on each line.
     pub fn to_json(&self) -> Result<String, String> {
         let failed = |error: serde_json::Error| error.to_string();
         let commands = serde_json::to_string(&self.commands).map_err(failed)?;

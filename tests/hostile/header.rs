@@ -1,7 +1,7 @@
-//! Programs and the headers at their beginning.
+//! Programs and their headers.
 //!
-//! A program begins with a comment whose lines between two of `---` are TOML: [`Header`]. README.md
-//! describes the keys.
+//! A program begins with a comment that contains TOML ([`Header`]) between two lines of `---`.
+//! README.md describes the keys.
 
 use crate::compile::{Built, Failure};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub struct Header {
     /// The expected result.
     #[serde(default)]
     pub expect: Expect,
-    /// Conditions with another expected result. The last one that matches counts.
+    /// Conditions with a different expected result. The last matching condition counts.
     #[serde(default)]
     pub except: Vec<Except>,
     #[serde(default)]
@@ -62,7 +62,7 @@ pub struct Header {
     pub tmp_size: Option<Bytes>,
     #[serde(default)]
     pub tmp_inodes: Option<u64>,
-    /// No figure contains the memory that the program uses.
+    /// Whether no figure contains the memory that the program uses.
     #[serde(default)]
     pub uncharged: bool,
     /// The program consists of two runs, `plant` and `look`.
@@ -80,14 +80,14 @@ fn both_profiles() -> Vec<Profile> {
     vec![Profile::Default, Profile::None]
 }
 
-/// An exception from [`Header::expect`].
+/// An exception to [`Header::expect`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Except {
     /// All of these must hold.
     pub when: Vec<Condition>,
     pub expect: Expect,
-    /// The reason why the program is not held. Without it, another wall holds the program.
+    /// The reason why the program is not held. If it is missing, another wall holds the program.
     #[serde(default)]
     pub exception: Option<String>,
     /// The missing feature for which the program is known to escape, although it should be held.
@@ -206,7 +206,7 @@ pub enum Pair {
 pub enum Control {
     /// Without the seccomp program.
     Seccomp,
-    /// Without limits, except the one on real time.
+    /// Without limits, except the real-time limit.
     Limits,
     /// Without limits. The program ends by itself.
     AllLimits,
@@ -338,7 +338,7 @@ pub struct Limits {
     /// Bytes of output and of each file. By default, 8 MiB of output and no limit on files.
     pub output: Option<Bytes>,
     /// Open files of each process; 0 selects the sandbox's default. The default here is the highest
-    /// default of the sandbox, so that an attack has what it needs.
+    /// default of the sandbox, so that an attack has enough of them.
     pub descriptors: u64,
 }
 
@@ -406,7 +406,7 @@ impl TryFrom<String> for Time {
 /// Reads all programs in a directory, `CLASS/NAME.{c,py,sh}`, and sorts them by name.
 ///
 /// # Panics
-/// Panics if a program has no header or an invalid one.
+/// Panics if a program has no header or an invalid header.
 pub fn all(directory: &Path) -> std::io::Result<Vec<Program>> {
     let mut programs = Vec::new();
     for class in std::fs::read_dir(directory)? {

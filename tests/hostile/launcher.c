@@ -1,6 +1,7 @@
-/* The program of the template in the cases named `copy`: it announces that it is ready, and each
+/* The program of the template in the cases named `copy`. It announces that it is ready, and each
  * copy becomes a hostile program. A program that is a shared object, /attack, runs in the copy
- * itself, with everything that the copy has of its template. Any other program is executed. */
+ * itself, with everything that the copy has inherited from its template. Any other program is
+ * executed. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 extern char **environ;
 
-/* Fills an array with pointers to strings that follow each other. Returns the end of the last. */
+/* Fills an array with pointers to consecutive strings. Returns the end of the last string. */
 static char *split(char *strings, unsigned count, char **array)
 {
     for (unsigned i = 0; i < count && i < MAX_STRINGS; i++) {
@@ -36,7 +37,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "%s\n", dlerror());
         return 2;
     }
-    /* Answers -1 if a hostile program executes this one again. */
+    /* ready() returns -1 if a hostile program executes this program again. */
     if (ready(strings, sizeof strings, counts) >= 0) {
         split(split(strings, counts[0], own_arguments), counts[1], own_environment);
         count = counts[0];
@@ -44,7 +45,7 @@ int main(int count, char **arguments)
         environ = own_environment;
     }
     /* The test searches for processes of the run by this name, because their command line is that
-     * of the template. It ends like the token, the second argument. */
+     * of the template. The name ends like the token, which is the second argument. */
     if (count > 2) {
         size_t length = strlen(arguments[2]);
         prctl(PR_SET_NAME, arguments[2] + (length > 15 ? length - 15 : 0));

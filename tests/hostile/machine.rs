@@ -85,15 +85,15 @@ pub struct Machine {
     segment: i32,
 }
 
-/// The key of System V shared memory of the host, without the port, which distinguishes two
+/// The key of the host's System V shared memory, without the port. The port distinguishes test
 /// executables that run at the same time.
 const SEGMENT_KEY: i32 = 0x4d42_0000;
 /// The name of a key in the client's session keyring.
 const KEY_NAME: &std::ffi::CStr = c"millibox-hostile";
 
 impl Machine {
-    /// Creates the objects that programs search for. Returns the available backends, and the others
-    /// with the reason.
+    /// Creates the objects that programs search for. Returns the available backends, and the other
+    /// backends with the reasons.
     pub fn new() -> (Machine, Vec<BackendKey>, Vec<(BackendKey, String)>) {
         let (mut available, mut missing) = (Vec::new(), Vec::new());
         let (mut ids, mut idle) = ((0, 0), HashMap::new());
@@ -106,7 +106,8 @@ impl Machine {
                 maximum: limit,
             },
         );
-        // Supervisors could inherit these, so they must exist before the first one starts.
+        // Supervisors could inherit these descriptors, so they must exist before the first
+        // supervisor starts.
         let planted = planted_descriptors();
         plant_key();
         for backend in BackendKey::ALL {
@@ -166,8 +167,8 @@ impl Machine {
         builder(kind).start().map_err(|error| error.to_string())
     }
 
-    /// Returns a supervisor for use by other cases. The supervisor of a failed case is dropped
-    /// instead.
+    /// Takes back a supervisor so that other cases can use it. The supervisor of a failed case is
+    /// dropped instead.
     pub fn give_back(&self, kind: Kind, supervisor: Supervisor) {
         self.idle
             .lock()
@@ -182,7 +183,7 @@ impl Machine {
         self.sentinel.lock().expect("no panic").id()
     }
 
-    /// Reports changes of the host.
+    /// Reports changes to the host.
     pub fn harmed(&self) -> Vec<String> {
         let mut harmed = Vec::new();
         if !matches!(self.sentinel.lock().expect("no panic").try_wait(), Ok(None)) {
@@ -194,7 +195,7 @@ impl Machine {
         harmed
     }
 
-    /// Ends all supervisors. Reports their remains and changes of the host.
+    /// Ends all supervisors. Reports their remains and changes to the host.
     pub fn finish(&self) -> Vec<String> {
         let all: Vec<Supervisor> = self
             .idle
@@ -231,7 +232,8 @@ fn builder(kind: Kind) -> Builder {
         .separate_pid1(kind.separate_pid1)
 }
 
-/// Starts a process of the runs' user. It ends with this process, which holds its standard input.
+/// Starts a process of the runs' user. It ends with this process, which keeps its standard input
+/// open.
 fn sentinel(ids: (u32, u32)) -> Child {
     let mut shell = Command::new("/bin/sh");
     shell

@@ -16,9 +16,9 @@
 //! | `page` | `docs/hostile.md`: a summary of the document |
 //!
 //! `cargo test --test hostile NAME` runs the cases with NAME in `CLASS::PROGRAM::BACKEND::PROFILE`.
-//! `::control` runs the program without its wall; it must then succeed. `::copy` runs it in a copy
-//! of a template (`launcher.c`). `::beside` runs `/bin/true` beside the program; these runs must
-//! not fail.
+//! `::control` runs the program without its wall; the program must then succeed. `::copy` runs it
+//! in a copy of a template (`launcher.c`). `::beside` runs `/bin/true` beside the program; these
+//! runs must not fail.
 //!
 //! Two commands do not run any case:
 //!
@@ -31,7 +31,7 @@
 //!
 //! | variable | meaning |
 //! | --- | --- |
-//! | `MILLIBOX_HOSTILE` | the directory of the programs; by default that in the sources |
+//! | `MILLIBOX_HOSTILE` | the directory of the programs; by default the one in the sources |
 //! | `MILLIBOX_HOSTILE_EXECUTABLES` | the directory for executables |
 //! | `MILLIBOX_HOSTILE_RECORD` | write the record of this run to this file |
 //! | `MILLIBOX_HOSTILE_TABLE` | write the page to this file, and the JSON beside it |
@@ -121,7 +121,7 @@ fn run_tests(programs: &Arc<Vec<Program>>) -> ExitCode {
     let collected: Arc<Collected> = Arc::default();
     let mut trials = all_trials(programs, &machine, &backends, &collected);
     millibox_tests::keep_rotating_part(&mut trials);
-    // A run that writes the document cannot require that the old one is complete.
+    // A run that writes the document cannot require that the old document is complete.
     if std::env::var_os("MILLIBOX_HOSTILE_TABLE").is_none() {
         let programs = programs.clone();
         let name = "document::lists_every_program";
@@ -204,8 +204,8 @@ fn all_trials(
     trials
 }
 
-/// The ways in which a program runs: on every backend under its profiles, as a copy of a template
-/// and beside a neighbour, and once without its wall.
+/// Returns the ways in which a program runs: on every backend under its profiles, as a copy of a
+/// template and beside a neighbour, and once without its wall.
 fn ways(program: &Program, backends: &[BackendKey]) -> Vec<Way> {
     let header = &program.header;
     let first = header.profiles.first().copied().unwrap_or(Profile::Default);

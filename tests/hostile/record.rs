@@ -21,7 +21,7 @@ pub type Neighbours = BTreeMap<(String, BackendKey), u64>;
 /// The results of one test run on one machine.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// The kernel and the user, in words.
+    /// A description of the kernel and the user.
     pub machine: String,
     /// [`Results`], as a list because the keys of a JSON object must be strings.
     pub cases: Vec<(Key, Result<Held, String>)>,

@@ -23,8 +23,8 @@ const OUTPUT_BYTES: u64 = 8 << 20;
 const CONTROL_OUTPUT_BYTES: u64 = 1 << 30;
 /// The part of the output that the test examines.
 const EXAMINED_BYTES: u64 = 1 << 16;
-/// The number of times that the second run of a pair is repeated: more than a slot has runners, one
-/// of which may be unavailable while it is cleaned up.
+/// The number of times that the second run of a pair is repeated. It exceeds the number of a slot's
+/// runners, one of which may be unavailable while it is cleaned up.
 const LOOKS: usize = 6;
 
 impl Scene<'_> {
@@ -62,7 +62,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Runs the program beside a neighbour: see [`Case::neighbour`](crate::case::Case::neighbour).
+    /// Runs the program beside a neighbour; see [`Case::neighbour`](crate::case::Case::neighbour).
     pub fn run_beside_neighbour(&mut self, supervisor: &Supervisor) -> Result<Duration, CaseError> {
         let role = if self.case.program.header.pair.is_some() {
             "plant"
@@ -75,7 +75,8 @@ impl Scene<'_> {
                 let request = harmless();
                 let mut longest = Duration::ZERO;
                 loop {
-                    // Runs once more after the end of the program, during its cleanup.
+                    // The neighbour runs once more after the end of the program, during the
+                    // program's cleanup.
                     let is_last = is_over.load(SeqCst);
                     let begin = Instant::now();
                     let handle = supervisor
@@ -209,7 +210,7 @@ impl Scene<'_> {
     }
 }
 
-/// Checks that a run was a copy of a template. Some worlds can have none.
+/// Checks that a run was a copy of a template. Some worlds cannot have a template.
 fn check_start(result: &RunResult) -> Result<(), CaseError> {
     let error = match (&result.outcome, result.start) {
         (Outcome::NotStarted(error), _) => error,
@@ -231,7 +232,7 @@ fn check_start(result: &RunResult) -> Result<(), CaseError> {
     }
 }
 
-/// A request for `/bin/true`.
+/// A request to run `/bin/true`.
 pub fn harmless() -> Request {
     Request::new("/bin/true")
         .memory_limit(64 << 20)

@@ -1,4 +1,4 @@
-//! The surroundings of a case: files on the host, the world and the request.
+//! The environment of a case: files on the host, the world and the request.
 
 use crate::case::{Case, CaseError};
 use crate::compile::{self, Built};
@@ -277,8 +277,9 @@ fn create_special_files(
     Ok(())
 }
 
-/// Copies an executable in another process. A child that another thread forks at this moment would
-/// inherit a writable descriptor of the copy, which then could not be executed (ETXTBSY).
+/// Copies an executable in another process. If this process wrote the copy, a child that another
+/// thread forks at that moment would inherit a writable descriptor, and the copy could not be
+/// executed (ETXTBSY).
 fn copy(executable: &Path, target: &Path, mode: u32) -> Result<(), CaseError> {
     let status = Command::new("cp").args([executable, target]).status();
     let status = status.map_err(scene_error)?;
@@ -296,7 +297,7 @@ fn require_root(what: &str) -> Result<(), CaseError> {
     Err(CaseError::Skipped(format!("only root can create {what}")))
 }
 
-/// Opens a new pseudo-terminal: the master and the slave.
+/// Opens a new pseudo-terminal. Returns the master and the slave.
 fn open_terminal() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let master = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
     rustix::pty::grantpt(&master)?;

@@ -1,5 +1,5 @@
-//! Runs every experiment of the lab at its smallest scale and checks what it writes. No test
-//! asserts a time.
+//! Runs every experiment of the lab at its smallest scale and checks the files that it writes. No
+//! test asserts a time.
 
 mod programs;
 
@@ -40,7 +40,7 @@ fn experiment_names() -> Vec<String> {
         .collect()
 }
 
-/// Runs one experiment, checks everything that it wrote, and returns its report.
+/// Runs one experiment, checks all its files, and returns its report.
 fn run_experiment(name: &str, more: &[&str]) -> Value {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("results");
@@ -185,7 +185,7 @@ fn each_experiment_writes_json_plots_summary_and_page() {
         let report = run_experiment(&name, &[]);
         assert_eq!(report["experiment"], name.as_str());
         if name == "reactive" || name == "interception" {
-            // These compare nothing but the lab's own programs, so no variant may be missing.
+            // These experiments compare only the lab's own programs, so no variant may be missing.
             let missing = |table: &Value| {
                 table["missing"]
                     .as_array()
@@ -202,7 +202,7 @@ fn missing_or_failing_peer_is_named_with_its_reason() {
     let directory = tempfile::tempdir().expect("a directory");
     let script = |name: &str, text: &str| {
         let path = directory.path().join(name);
-        // The script answers --version, and counts its other calls in a file beside it.
+        // The script answers --version and counts its other calls in a file beside it.
         let text = format!(
             "#!/bin/sh\n[ \"$1\" != --version ] || exit 0\necho >> \"$0.count\"\ncount=$(wc -l < \
              \"$0.count\")\n{text}\n"
@@ -238,7 +238,8 @@ fn missing_or_failing_peer_is_named_with_its_reason() {
         found["why"].as_str().expect("a reason").to_owned()
     };
     assert!(why("nsjail").contains("/nonexistent/nsjail"));
-    // These exist and fail, at once or later. The table names them, and the others are measured.
+    // These peers exist but fail, at once or later. The table names them, and the other peers are
+    // measured.
     assert!(
         why("go-judge").contains("did not start"),
         "{}",
@@ -282,7 +283,7 @@ fn signal_ends_the_lab_and_leaves_nothing() {
         std::thread::sleep(Duration::from_secs(2));
         let footprint = Footprint::new(child.id(), Vec::new());
         kill(child.id() as i32, signal);
-        // Returns once every process that holds the pipes has ended.
+        // This returns once every process that has the pipes open has ended.
         let output = child.wait_with_output().expect("the end of the lab");
         assert_eq!(
             output.status.code(),
@@ -436,7 +437,7 @@ fn output_to_closed_or_full_stream_returns_error() {
 }
 
 #[test]
-fn millibox_bench_is_rejected_with_hint_at_millibox_lab() {
+fn millibox_bench_is_rejected_with_hint_to_use_millibox_lab() {
     for arguments in [&["bench", "true"][..], &["bench"], &["help", "bench"]] {
         let output = Command::new(executable("millibox"))
             .args(arguments)

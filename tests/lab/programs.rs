@@ -1,4 +1,4 @@
-//! The programs that experiments run, and the observers that they run under.
+//! Tests of the programs that experiments run, and of the observers under which they run.
 
 use millibox_tests::executable;
 use serde_json::Value;
@@ -53,9 +53,9 @@ const OBSERVERS: [&str; 6] = [
 #[test]
 fn program_under_any_observer_behaves_the_same() {
     for observer in OBSERVERS {
-        // A child, a pipe and a caught signal. The pipe is not a pipeline: a signal interrupts a
-        // call that waits for the answer to its notification, and dash fails if the SIGCHLD of the
-        // first child interrupts the fork(2) of the second.
+        // The script has a child, a pipe and a caught signal. It does not use a pipeline, because a
+        // signal interrupts a call that waits for the answer to its notification. dash fails if the
+        // SIGCHLD of the first child interrupts the fork(2) of the second.
         let (stdout, report) = run_under(
             observer,
             "trap 'echo caught' USR1; echo $(echo a; echo b); kill -USR1 $$; exit 7",

@@ -17,7 +17,7 @@ fn running_program_is_cancelled() {
     let (handle, read) = start_sleeper(&supervisor, &[&token]);
     assert_eq!(processes_with_argument(&token).len(), 1);
     handle.cancel();
-    // The reader of the output sees its end, although the handle still exists.
+    // The reader sees the end of the output, although the handle still exists.
     assert_eq!(read_all(read), b"");
     assert!(eventually(CLEANUP_TIMEOUT, || processes_with_argument(
         &token
@@ -52,7 +52,7 @@ fn waiting_run_is_cancelled() {
         })
         .collect();
     let last = supervisor.run(&request(["exit", "9"])).unwrap();
-    // Some of the requests have reached the supervisor, the others are still with the client.
+    // Some of the requests have reached the supervisor; the others are still in the client.
     for (handle, read) in pipes {
         handle.cancel();
         assert_eq!(wait(&handle).outcome, Outcome::Cancelled);

@@ -1,7 +1,7 @@
-//! A clock that jumps: limits and measurements use clocks that cannot be set.
+//! Jumps of the clock: limits and measurements use clocks that cannot be set.
 //!
 //! These tests set the machine's clock, which other programs would notice. They run only as root
-//! and if `MILLIBOX_SET_CLOCK` is set. tests/vm has a machine for them.
+//! and only if `MILLIBOX_SET_CLOCK` is set. tests/vm has a machine for them.
 
 use crate::builder;
 use millibox::{BackendChoice, Outcome, RunResult};
@@ -64,7 +64,7 @@ impl ClockJumps {
     }
 
     /// Returns the result of `what` and its duration. Asserts that the clock was set at least
-    /// `least` times meanwhile.
+    /// `least` times in the meantime.
     fn measure<T>(&self, least: u32, what: impl FnOnce() -> T) -> (T, Duration) {
         let (before, begin) = (self.count.load(Ordering::Relaxed), Instant::now());
         let result = what();
@@ -101,8 +101,8 @@ fn set_clock(offset: i64) -> rustix::io::Result<()> {
     )
 }
 
-/// Asserts that a run's figures fit the duration `took` that the caller measured, and that they are
-/// at least `real` and `cpu`.
+/// Asserts that a run's figures are consistent with the duration `took` that the caller measured,
+/// and that they are at least `real` and `cpu`.
 fn assert_plausible(result: &RunResult, took: Duration, real: Duration, cpu: Duration) {
     let used = Duration::from_nanos(result.figures.cpu_user_ns + result.figures.cpu_system_ns);
     let measured = Duration::from_nanos(result.figures.real_time_ns);

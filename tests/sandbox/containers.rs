@@ -1,10 +1,11 @@
-//! Containers as Docker and Podman create them by default. What is impossible there is rejected
-//! with a message that names the option to use. No run gets a weaker world instead.
+//! Containers as Docker and Podman create them by default. Runs that are impossible there are
+//! rejected with a message that names the option to use. No run gets a weaker world instead.
 
 use millibox_tests::{ClientOutput, client, executable, is_root, skip};
 
-/// The arguments of clients with these changes to their environment: an ordinary user in its own
-/// user namespace, and, if possible, root in its own mount namespace, as in a container.
+/// The arguments of clients with these changes to their environment. One client is an ordinary user
+/// in its own user namespace. If possible, another is root in its own mount namespace, as in a
+/// container.
 fn client_arguments(changes: &[&str]) -> Vec<Vec<String>> {
     let uid = if is_root() {
         12345
@@ -45,7 +46,7 @@ fn millibox(changes: &[String], arguments: &[&str]) -> ClientOutput {
     client(before.chain(arguments.iter().copied()))
 }
 
-/// The doctor's check with this name: whether it succeeded, and the remedy.
+/// Returns whether the doctor's check with this name succeeded, and its remedy.
 fn check(output: &ClientOutput, name: &str) -> (bool, String) {
     let found: serde_json::Value =
         serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
@@ -166,7 +167,7 @@ fn doctor_with_hidden_proc_reports_uncounted_file_locks() {
 
 #[test]
 fn filtered_namespaces_prevent_the_start() {
-    // Also as the current user, without a user namespace around the client.
+    // Test also as the current user, without a user namespace around the client.
     for mut arguments in client_arguments(&["container-seccomp"])
         .into_iter()
         .chain([vec!["container-seccomp".to_owned()]])

@@ -35,7 +35,7 @@ fn cpus_of(process: i32) -> Vec<usize> {
     )
 }
 
-/// The CPU of each runner, once every runner has one.
+/// The CPU of each runner, once every runner has a CPU.
 fn cpus_of_runners(supervisor: &Supervisor, count: usize) -> Vec<usize> {
     let mut cpus = Vec::new();
     let settled = eventually(Duration::from_secs(10), || {
@@ -90,7 +90,7 @@ fn cpu_of_run(supervisor: &Supervisor) -> usize {
 }
 
 #[test]
-fn runners_of_single_slot_use_several_cpus_and_programs_all() {
+fn runners_of_single_slot_use_several_cpus_and_programs_use_all() {
     let Some(all) = at_least_two_cpus() else {
         return;
     };
@@ -108,7 +108,7 @@ fn runners_of_single_slot_use_several_cpus_and_programs_all() {
 }
 
 /// All processes that a request wakes are on one CPU. Processes that prepare runs or clean up are
-/// on others.
+/// on other CPUs.
 #[test]
 fn run_of_single_slot_starts_on_supervisors_cpu() {
     if at_least_two_cpus().is_none() {
@@ -155,7 +155,7 @@ fn run_of_single_slot_starts_on_supervisors_cpu() {
 }
 
 #[test]
-fn slots_as_numerous_as_cpus_have_one_cpu_each() {
+fn one_slot_per_cpu_has_one_cpu_each() {
     let Some(all) = at_least_two_cpus() else {
         return;
     };
@@ -168,9 +168,9 @@ fn slots_as_numerous_as_cpus_have_one_cpu_each() {
 }
 
 /// Otherwise, the run would compete with the end of the previous run and the preparation of the
-/// next one.
+/// next run.
 #[test]
-fn next_run_uses_another_cpu_than_the_last() {
+fn next_run_uses_a_different_cpu() {
     if at_least_two_cpus().is_none() {
         return;
     }
@@ -202,9 +202,9 @@ fn replacement_of_runner_uses_the_same_cpu() {
     assert_eq!(cpus_of_runners(&supervisor, 3), before);
 }
 
-/// The members of a pool have one CPU each, but a request may name others.
+/// Each member of a pool has one CPU, but a request may name other CPUs.
 #[test]
-fn cpu_time_limit_applies_on_more_cpus_than_the_supervisors() {
+fn cpu_time_limit_applies_beyond_supervisors_cpus() {
     let Some(all) = at_least_two_cpus() else {
         return;
     };
@@ -225,7 +225,7 @@ fn cpu_time_limit_applies_on_more_cpus_than_the_supervisors() {
     assert!(used < 1_600_000_000, "{:?}", over.figures);
 }
 
-/// The nice value of a process's session, if the kernel schedules by sessions.
+/// The nice value of a process's session, if the kernel schedules by session.
 fn session_nice(process: i32) -> Option<i32> {
     let autogroup = std::fs::read_to_string(format!("/proc/{process}/autogroup")).ok()?;
     autogroup.trim().rsplit(' ').next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! Descriptors: those that a program has, and those that it must not have.
+//! The descriptors that a program has, and those that it must not have.
 
 #![allow(unsafe_code, reason = "plain system calls that prepare descriptors")]
 
@@ -23,7 +23,7 @@ fn open_without_cloexec() -> Vec<OwnedFd> {
             OwnedFd::from_raw_fd(libc::open(c"/etc/passwd".as_ptr(), libc::O_RDONLY))
         })
         .collect();
-    // SAFETY: as above; F_DUPFD returns a free number.
+    // SAFETY: the call returns a new descriptor, as above. F_DUPFD chooses a free number.
     all.push(unsafe { OwnedFd::from_raw_fd(libc::fcntl(0, libc::F_DUPFD, 900)) });
     all
 }
@@ -33,7 +33,7 @@ fn program_has_exactly_three_descriptors() {
     let before = open_without_cloexec();
     let supervisor = supervisor();
     let after = open_without_cloexec();
-    // Without redirections and with a program by path, all three are /dev/null.
+    // Without redirections and with a program by path, all three descriptors are /dev/null.
     let directory = millibox_tests::directory();
     let file = directory.path().join("out");
     std::fs::write(&file, "").unwrap();
@@ -67,7 +67,7 @@ fn descriptor_leaked_by_client_is_not_kept_open() {
         Outcome::Exited(0)
     );
     drop(leaked);
-    // A child that another test forked meanwhile may hold the pipe for a while.
+    // A child that another test has forked meanwhile may keep the pipe open for a while.
     assert!(
         readable(&read, HANG_TIMEOUT),
         "another process still holds the writing end"
@@ -106,7 +106,7 @@ fn given_descriptors_arrive_in_their_places() {
     drop(input_write);
     let output = run(&supervisor, &request(["stdin"]).stdin(input_read));
     assert_eq!(output.number("bytes"), 1234);
-    // One descriptor in two places.
+    // The same descriptor is passed in two places.
     let (read, write) = pipe();
     let shell = millibox::Request::new("/bin/sh")
         .args(["-c", "echo out; echo err >&2"])
@@ -116,7 +116,7 @@ fn given_descriptors_arrive_in_their_places() {
     drop(shell);
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
     assert_eq!(read_all(read), b"out\nerr\n");
-    // A descriptor with a low number in the client: the copies must not overwrite each other.
+    // The descriptor has a low number in the client. The copies must not overwrite each other.
     let null = Arc::new(OwnedFd::from(std::fs::File::open("/dev/zero").unwrap()));
     let output = run(
         &supervisor,
@@ -135,7 +135,7 @@ fn standard_input_from_dev_null_is_empty() {
 #[test]
 fn pipe_breaks_when_program_closes_its_end() {
     let supervisor = supervisor();
-    // Standard output: the client sees the end of file while the program lives.
+    // For standard output, the client sees the end of file while the program is alive.
     let (read, write) = pipe();
     let closes_stdout = request(["close-sleep", "1", "100000"]).stdout(write);
     let handle = supervisor.run(&closes_stdout).unwrap();
@@ -147,7 +147,7 @@ fn pipe_breaks_when_program_closes_its_end() {
     );
     handle.kill();
     assert_eq!(wait(&handle).outcome, Outcome::Killed);
-    // Standard input: the client's write returns EPIPE.
+    // For standard input, the client's write returns EPIPE.
     let (read, write) = pipe();
     let closes_stdin = request(["close-sleep", "0", "100000"]).stdin(read);
     let handle = supervisor.run(&closes_stdin).unwrap();
@@ -167,7 +167,7 @@ fn pipe_breaks_when_the_run_ends() {
         .run(&request(["exit", "0"]).stdout(write))
         .unwrap();
     assert_eq!(wait(&handle).outcome, Outcome::Exited(0));
-    // The end of file follows at once, so a caller with the result need not wait for it.
+    // The end of file follows at once, so a caller that has the result need not wait for it.
     assert!(readable(&read, Duration::from_secs(5)));
     assert_eq!(read_all(read), b"");
 }
@@ -193,7 +193,7 @@ fn client_without_standard_descriptors_does_not_hang() {
         .arg(millibox_tests::executable("client"))
         .output()
         .unwrap();
-    // The client cannot print anything. It must neither hang nor write into a socket.
+    // The client cannot print anything. It must neither hang nor write to a socket.
     drop(output);
     let supervisor = start(builder());
     assert_eq!(run_probe(&supervisor, &["fds"]).values().len(), 3);
@@ -216,7 +216,7 @@ fn run_cannot_exhaust_descriptors_in_flight() {
         rustix::process::geteuid().as_raw()
     };
     let user = format!("user={uid}:{uid}");
-    // The limit is far lower than what other tests of the same user use.
+    // The limit is far lower than the number of descriptors that other tests of the same user use.
     let output = client([user.as_str(), "files=256:768", "crowd", "--", "park"]);
     if output.stdout.contains("unable=") {
         return skip(output.stdout.trim());
@@ -252,7 +252,8 @@ fn low_open_files_limit_does_not_select_a_weaker_backend() {
             assert_eq!(output.value("backend"), automatic, "{limit}: {output:?}");
             started += 1;
         } else {
-            // Or because of the descriptors in flight of other tests of this user.
+            // The start may also fail because of the descriptors in flight of other tests of this
+            // user.
             let why = output.value("error");
             assert!(
                 why.contains("ulimit -n") || why.contains("ulimit -Hn"),

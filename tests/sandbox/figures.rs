@@ -1,4 +1,4 @@
-//! Figures: the resources that a result reports.
+//! The figures, which are the resources that a result reports.
 
 use crate::{builder, supervisor};
 use millibox::{Figures, Outcome, Request};
@@ -92,7 +92,7 @@ fn user_and_system_time_are_distinguished() {
     };
     let (user, system) = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
     assert!(user > system, "{user} {system}");
-    // dd copies zeroes, which is the kernel's work.
+    // dd copies zeros, so it spends its time in the kernel.
     let (user, system) = shell("dd if=/dev/zero of=/dev/null bs=1M count=2000 2>/dev/null");
     assert!(system > user, "{user} {system}");
 }
@@ -111,13 +111,13 @@ fn user_and_system_time_of_ended_run_are_distinguished() {
     };
     let (user, system) = ended("while :; do :; done");
     assert!(user > system, "{user} {system}");
-    // A child that works in the kernel.
+    // The child spends its time in the kernel.
     let (user, system) = ended("dd if=/dev/zero of=/dev/null bs=1M; exit 1");
     assert!(system > user, "{user} {system}");
 }
 
-/// Memory that the kernel had charged in advance for a CPU (64 pages each), or had yet to free, is
-/// not counted as the run's. The run may still have received such memory.
+/// Memory that the kernel charged in advance for a CPU (64 pages each), or has yet to free, is not
+/// counted as the run's. The run may still have received such memory.
 const PRECHARGED_BYTES: u64 = 2 * MIB;
 
 #[test]
@@ -152,7 +152,7 @@ fn peak_memory_is_the_touched_memory() {
 #[test]
 fn peak_memory_of_ended_run_without_cgroups_is_reported() {
     let supervisor = start(builder().backend(millibox::BackendChoice::Rlimit));
-    // In the first process, and in one of its children.
+    // Test the first process and one of its children.
     for program in [
         &["eat", "50", "60000"][..],
         &["map-fork-eat", "100", "60000"],
@@ -194,7 +194,7 @@ fn peak_memory_of_empty_program_is_small() {
     if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // The first runs read the program into the page cache.
+    // The first runs load the program into the page cache.
     let mut peaks: Vec<u64> = (0..12)
         .map(|_| {
             result(&supervisor, &Request::new("/bin/true"))
@@ -206,8 +206,8 @@ fn peak_memory_of_empty_program_is_small() {
     let peaks = &mut peaks[4..];
     peaks.sort_unstable();
     assert!(peaks[peaks.len() / 2] < MIB, "{peaks:?}");
-    // Half a megabyte of its own, and on a busy machine the memory that each of its CPUs has
-    // charged in advance.
+    // The program needs half a megabyte of its own. On a busy machine, the memory that the kernel
+    // has charged in advance for each CPU is added.
     assert!(
         peaks.iter().all(|peak| *peak < PRECHARGED_BYTES),
         "{peaks:?}"
@@ -276,7 +276,7 @@ fn peak_memory_includes_page_cache_of_written_files() {
     if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // On the host's file system, of any type.
+    // The file is on the host's file system, whose type does not matter.
     let directory = millibox_tests::directory();
     let world = millibox::World::minimal().read_write(directory.path(), "/data");
     let output = run(
@@ -325,7 +325,7 @@ fn run_that_did_not_start_has_no_real_time() {
     );
 }
 
-/// A killed process may live on in the kernel for a while. No known call causes this on every
+/// A killed process may remain in the kernel for a while. No known call causes this on every
 /// machine, so the test delays the zygote, which detects the end.
 #[test]
 fn real_time_of_ended_run_lasts_until_its_last_process_is_gone() {

@@ -22,8 +22,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The kind of resource that has grown, apart from changes in the number of prepared runs.
-    /// Descriptors of this process are left out, because other tests open some.
+    /// Returns the kind of resource that has grown. Changes in the number of prepared runs do not
+    /// count, nor do descriptors of this process, because other tests open some.
     pub fn has_grown_from(&self, before: &Usage) -> Option<&'static str> {
         let kinds = [
             ("processes", self.processes > before.processes + 6),
@@ -139,7 +139,8 @@ fn make_runs(supervisor: &Supervisor, rounds: usize) {
     }
 }
 
-/// The usage when the runners have prepared their next runs, which takes longer on a busy machine.
+/// Returns the usage once the runners have prepared their next runs, which takes longer on a busy
+/// machine.
 pub fn settled_usage(supervisor: &Supervisor) -> Usage {
     let mut last = usage(supervisor);
     let mut equal = 0;
@@ -157,8 +158,8 @@ pub fn settled_usage(supervisor: &Supervisor) -> Usage {
     last
 }
 
-/// A leak shows after each of the attempts. A runner that started late, on a busy machine, shows
-/// only after one.
+/// Asserts that the resources do not grow. A leak is visible after each attempt, while a runner
+/// that started late on a busy machine is visible after only one.
 fn assert_no_growth(supervisor: &Supervisor, warm_up: usize, rounds: usize) {
     const ATTEMPTS: usize = 3;
     make_runs(supervisor, warm_up);
@@ -192,7 +193,7 @@ fn assert_no_growth(supervisor: &Supervisor, warm_up: usize, rounds: usize) {
     }
 }
 
-/// Runs in its own process, because other tests open descriptors at the same time.
+/// This test runs in its own process, because other tests open descriptors at the same time.
 #[test]
 fn resources_do_not_grow_over_thousands_of_runs() {
     let test = std::env::current_exe().unwrap();
@@ -248,8 +249,8 @@ fn cgroups_do_not_grow_after_runs_with_many_processes() {
     );
 }
 
-/// A process in uninterruptible sleep counts for the host's load average. An idle supervisor must
-/// have no such process.
+/// A process in uninterruptible sleep counts towards the host's load average. An idle supervisor
+/// must have no such process.
 #[test]
 fn idle_supervisor_adds_no_load() {
     let supervisor = millibox_tests::start(builder().slots(1));
@@ -302,8 +303,9 @@ fn soak_million() {
     let mut before = usage(&supervisor);
     let mut cgroups: BTreeSet<PathBuf> = supervisor.info().cgroups().collect();
     while done < requests {
-        // Waits for the end of each killed process and of those that depend on it. On a busy
-        // machine, this may take long. Runs that use them fail, which is allowed here.
+        // Wait for the end of each killed process and of the processes that depend on it. On a busy
+        // machine, this may take a long time. Runs that use these processes fail, which is allowed
+        // here.
         let settled = eventually(Duration::from_secs(60), || {
             let outcomes =
                 (0..12).map(|_| wait(&supervisor.run(&request(["exit", "0"])).unwrap()).outcome);
@@ -332,7 +334,7 @@ fn soak_million() {
                 })
                 .collect();
             done += handles.len();
-            // The supervisor ends without its spawner, which is killed later.
+            // The supervisor would end without its spawner, so the spawner is killed later.
             let mut below = descendants(supervisor.info().pid());
             below.retain(|process| {
                 process.pid != supervisor.info().pid() as i32
@@ -370,7 +372,7 @@ fn soak_million() {
             }
         }
         if random.below(20) == 0 {
-            // Ends the supervisor: kills it, or the spawner that it needs.
+            // End the supervisor by killing either it or the spawner that it needs.
             let footprint = Footprint::of(&supervisor);
             deaths += 1;
             let spawner = descendants(supervisor.info().pid())

@@ -3,7 +3,7 @@
 use crate::supervisor;
 use millibox_tests::{ClientOutput, client, request, run, run_probe, skip, world_with_proc};
 
-/// The probe's output from a client in an unusual state.
+/// Returns the probe's output from a client in an unusual state.
 fn run_from_unusual_client(arguments: &[&str]) -> Option<ClientOutput> {
     let output = client(["dirty", "--"].iter().chain(arguments));
     if output.stdout.contains("unable=") {
@@ -122,7 +122,7 @@ fn oom_score_is_not_inherited() {
     if millibox_tests::is_root() {
         assert_eq!(inherited, adjusted(clean.text()), "the client's OOM score");
     }
-    // In any case, the kernel kills a program before the supervisor.
+    // In both cases, the kernel kills a program before the supervisor.
     let inherited: i32 = inherited.parse().unwrap_or_else(|_| panic!("{output:?}"));
     assert!(inherited >= 0, "{inherited}");
 }
@@ -143,8 +143,8 @@ fn resource_limits_are_not_inherited() {
             "the client's soft limit {number} (getrlimit(2))"
         );
     }
-    // The defaults of a run without options (documentation of Request::rlimit). Hard limits are the
-    // host's if the supervisor may not raise them.
+    // These are the defaults of a run without options (documentation of Request::rlimit). Hard
+    // limits are the host's if the supervisor may not raise them.
     let infinite = u64::MAX.to_string();
     let soft = |number: i32| {
         clean

@@ -1,4 +1,4 @@
-//! A run sees neither earlier runs nor runs at the same time.
+//! A run sees neither earlier runs nor concurrent runs.
 
 #![allow(unsafe_code, reason = "plain system calls that create IPC objects")]
 
@@ -61,7 +61,7 @@ fn abstract_sockets_of_other_runs_are_unreachable() {
     let server_handle = supervisor.run(&server).unwrap();
     drop(server);
     assert_eq!(read_line(&read), "errno=0");
-    // At the same time, in the other slot.
+    // Test a concurrent run in the other slot.
     assert_eq!(
         run_probe(&supervisor, &["abstract-connect", name]).number("errno"),
         i64::from(libc::ECONNREFUSED)
@@ -72,7 +72,7 @@ fn abstract_sockets_of_other_runs_are_unreachable() {
     );
     server_handle.kill();
     wait(&server_handle);
-    // Afterwards.
+    // Test later runs.
     for _ in 0..4 {
         assert_eq!(
             run_probe(&supervisor, &["abstract-connect", name]).number("errno"),
@@ -137,8 +137,8 @@ fn process_ids_restart_for_each_run() {
     }
 }
 
-/// A runner that has moved to new cgroups does not show it: no name of the host's cgroups appears,
-/// and no sign that an earlier run had many processes.
+/// A run cannot see that its runner has moved to new cgroups. It sees no name of the host's
+/// cgroups, and no sign that an earlier run had many processes.
 #[test]
 fn cgroups_look_the_same_after_any_run() {
     let supervisor = millibox_tests::start(builder().slots(1));

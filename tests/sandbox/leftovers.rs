@@ -1,4 +1,4 @@
-//! Cleaning up after a run may take long, which must not delay or fail other runs.
+//! Cleaning up after a run may take a long time, which must not delay other runs or make them fail.
 
 use crate::builder;
 use millibox::{Figures, Handle, Outcome, Request, Supervisor};
@@ -9,9 +9,9 @@ use millibox_tests::{
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// Makes a run with this script, whose cleanup does not end: its zygote is stopped before the
-/// program ends. No known resource takes the kernel long to free on every machine. Returns the
-/// zygote's PID.
+/// Makes a run with this script whose cleanup does not end, because its zygote is stopped before
+/// the program ends. (No known resource takes the kernel a long time to free on every machine.)
+/// Returns the zygote's PID.
 fn run_and_stop_zygote(supervisor: &Supervisor, script: &str) -> (i32, Figures) {
     let token = token();
     let (read, write) = pipe();
@@ -20,7 +20,7 @@ fn run_and_stop_zygote(supervisor: &Supervisor, script: &str) -> (i32, Figures) 
         .stdin(read);
     let run = supervisor.run(&request).unwrap();
     drop(request);
-    // Until the exec, the target has its runner's command line.
+    // Until the exec, the target has the command line of its runner.
     assert!(eventually(HANG_TIMEOUT, || !processes_with_argument(
         &token
     )
@@ -52,7 +52,7 @@ fn slow_cleanup_of_one_runner_does_not_delay_others() {
         let result = wait(&handle);
         assert_eq!(result.outcome, Outcome::Exited(0), "{result}");
     }
-    // Pairs use the other two runners, also in another world.
+    // Pairs use the other two runners, even in a different world.
     let other = innocent.clone().world(&millibox_tests::world_with_proc());
     for pair in [[&innocent, &other], [&other, &other], [&other, &innocent]] {
         for handle in supervisor.run_pair(pair).unwrap() {
@@ -94,12 +94,12 @@ fn slow_cleanup_of_only_runner_delays_the_next_run() {
     }
 }
 
-/// The supervisor gives up the only runner after 10 s and starts another. The run's clock starts
-/// there.
+/// The supervisor gives up the only runner after 10 s and starts another, in which the run's clock
+/// starts.
 #[test]
 fn run_waiting_for_slow_cleanup_reaches_no_limit() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
-    // The run uses so little that the supervisor sends the next launch before its cleanup ends.
+    // The run uses few resources, so the supervisor sends the next launch before the cleanup ends.
     let (zygote, figures) = run_and_stop_zygote(&supervisor, ":");
     if figures.cpu_user_ns + figures.cpu_system_ns > 20_000_000 {
         kill(zygote, Signal::CONT);
@@ -113,8 +113,8 @@ fn run_waiting_for_slow_cleanup_reaches_no_limit() {
     assert!(result.figures.real_time_ns < 2_000_000_000, "{result:?}");
 }
 
-/// The kernel frees the memory of a file before the sockets that carry its descriptor, and takes
-/// long for both.
+/// The kernel frees the memory of a file before the sockets that carry its descriptor, and takes a
+/// long time for both.
 #[test]
 fn memory_in_circular_sockets_does_not_delay_others() {
     const MIB: usize = 2000;

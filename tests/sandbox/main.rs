@@ -33,7 +33,7 @@ mod supervisor_arguments;
 mod terminals;
 mod worlds;
 
-/// How the tests of this executable start supervisors.
+/// The builder with which the tests of this executable start supervisors.
 fn builder() -> millibox::Builder {
     millibox_tests::builder()
 }

@@ -42,7 +42,7 @@ fn kill_all_reaches_only_the_run() {
     assert_eq!(output.number("errno"), 0);
     assert_eq!(output.number("child"), 9, "the child survives");
     assert!(neighbour.try_wait().unwrap().is_none());
-    // Without children, the signal reaches no process.
+    // If no children exist, the signal reaches no process.
     let alone = Request::new("/bin/sh").args(["-c", "kill -9 -1; exit 5"]);
     assert_eq!(result(&supervisor, &alone).outcome, Outcome::Exited(5));
 }
@@ -100,7 +100,7 @@ fn end_of_first_process_kills_all_others() {
     let token = token();
     let output = run_probe(&supervisor, &["orphans", "10", "100000", &token]);
     assert_eq!(output.text(), "done\n");
-    // Without a delay: the result states that the run has ended.
+    // No delay is needed, because the result states that the run has ended.
     assert_eq!(processes_with_argument(&token), []);
 }
 
@@ -186,7 +186,7 @@ fn programs_have_no_capabilities_with_any_id() {
             assert_eq!(output.value(set), "0", "{set}");
         }
         assert_eq!(output.value("no_new_privs"), "1");
-        // NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE and their locks.
+        // The bits are NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE and their locks.
         let bits = i64::from_str_radix(&output.value("securebits"), 16).unwrap();
         assert_eq!(bits & 0b1110_1111, 0b1110_1111, "{bits:b}");
     }
@@ -245,7 +245,7 @@ fn clocks_inside_start_with_the_supervisor() {
 }
 
 #[test]
-fn supervisor_started_at_any_part_of_a_second_works() {
+fn supervisor_started_at_any_fraction_of_a_second_works() {
     // Clocks inside start with the supervisor, and no clock may start below zero.
     for _ in 0..12 {
         let supervisor = supervisor();
@@ -360,7 +360,8 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     let directory = directory();
     std::fs::write(directory.path().join("secret"), "x").unwrap();
     set_mode(&directory.path().join("secret"), 0o644);
-    // A directory of the host and a mount that hides it, besides procfs, tmpfs and binds.
+    // The world has a directory of the host and a mount that hides it, in addition to procfs, tmpfs
+    // and binds.
     let hide = Mount::tmpfs("/hidden").mode(0o755).read_only().no_exec();
     let world = world_with_proc()
         .read_only(directory.path(), "/hidden")
@@ -375,7 +376,7 @@ fn mounts_cannot_be_uncovered_from_a_new_namespace() {
     );
     let values = output.values();
     if values["unshare"] != "0" {
-        // Even better: the program cannot create a user namespace.
+        // This is even stricter: the program cannot create a user namespace.
         assert!(
             ["1", "28"].contains(&values["unshare"].as_str()),
             "{values:?}"
@@ -452,7 +453,7 @@ fn keyrings_of_client_are_unreachable() {
     }
 }
 
-/// The kernel counts namespaces per user, for all runs and the sandbox together.
+/// The kernel counts namespaces per user, across all runs and the sandbox.
 #[test]
 fn program_without_seccomp_can_create_few_namespaces() {
     let supervisor = supervisor();

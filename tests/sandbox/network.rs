@@ -48,7 +48,7 @@ fn run_without_network_reaches_no_address() {
 
 #[test]
 fn run_cannot_reach_services_of_the_client() {
-    // A server on the host's loopback and on an abstract socket.
+    // The server listens on the host's loopback and on an abstract socket.
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port().to_string();
     let name = millibox_tests::token();

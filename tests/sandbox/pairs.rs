@@ -1,4 +1,4 @@
-//! Pairs of runs that start together: both start or neither, and neither waits for the other's
+//! Pairs of runs that start together. Both start or neither does, and neither waits for the other's
 //! runner.
 
 use crate::{builder, supervisor};
@@ -91,8 +91,8 @@ fn pair_waits_for_a_free_slot() {
 #[test]
 fn later_run_does_not_overtake_a_waiting_pair() {
     let supervisor = start(builder().slots(1));
-    // The worlds of the pair are mounted (a run whose world is not yet mounted lets others pass),
-    // but no runner is prepared for them.
+    // The worlds of the pair are mounted, but no runner is prepared for them. (If a run's world is
+    // not yet mounted, other runs may overtake the run.)
     assert_ended(&run_writer_and_reader(
         &supervisor,
         [&world_with_proc(), &World::minimal().uid(1000)],
@@ -136,7 +136,7 @@ fn run_that_cannot_start_prevents_its_partner_from_starting() {
         );
         assert_eq!(results.map(|result| result.ended_ns), [None, None]);
     }
-    // Kill one run of each pair while both wait, either in the client or in the supervisor.
+    // Kill one run of each pair while both are waiting, either in the client or in the supervisor.
     for outstanding in [1, 100] {
         let pairs: Vec<[Handle; 2]> = (0..outstanding)
             .map(|_| supervisor.run_pair([&good, &good]).unwrap())
@@ -248,8 +248,8 @@ fn cgroup_of(token: &str, controller: &str) -> String {
         .to_owned()
 }
 
-/// Switching between two cgroups of the cpu controller is more expensive than within one. A pair
-/// therefore shares one, unless the bandwidth of a run is limited.
+/// Switching between two cgroups of the cpu controller is more expensive than switching within one.
+/// A pair therefore shares a cgroup, unless the bandwidth of a run is limited.
 #[test]
 fn pair_shares_one_cpu_cgroup() {
     let supervisor = start(builder().slots(1));

@@ -1,4 +1,4 @@
-//! Pools: several supervisors, one for each CPU.
+//! Pools, which consist of one supervisor for each CPU.
 
 use crate::builder;
 use millibox::{
@@ -111,7 +111,8 @@ fn member_on_the_callers_cpu_may_have_more_runs_once_all_are_busy() {
     let count = pool.members().len();
     for near in pool.members() {
         let mut all: Vec<Handle> = Vec::new();
-        // The near member has one run and the others none. Then every member has one run.
+        // First the near member has one run and the others have none. Then every member has one
+        // run.
         all.push(sleep_near(&pool, near));
         all.extend((1..count).map(|_| sleep_near(&pool, near)));
         assert!(pool.members().all(|member| member.unfinished() == 1));
@@ -120,7 +121,7 @@ fn member_on_the_callers_cpu_may_have_more_runs_once_all_are_busy() {
         // Now every member is busy.
         all.extend((0..2).map(|_| sleep_near(&pool, near)));
         assert_eq!(near.unfinished(), 4);
-        // But not two runs more than the least busy member.
+        // The near member must not have two runs more than the least busy member.
         all.push(sleep_near(&pool, near));
         assert_eq!(near.unfinished(), 4);
         all.iter().for_each(Handle::cancel);
@@ -174,7 +175,7 @@ fn killed_member_receives_no_more_runs() {
             .expect("a run");
         assert_eq!(wait(&handle).outcome, Outcome::Exited(5));
     }
-    // The pool uses the other members, however busy they are.
+    // The pool uses the other members, regardless of how busy they are.
     let more: Vec<Handle> = (0..10).map(|_| sleep(&pool)).collect();
     more.iter().for_each(Handle::cancel);
     assert!(
@@ -183,7 +184,8 @@ fn killed_member_receives_no_more_runs() {
     );
 }
 
-/// Kills a member without using it, so that the pool does not notice. Returns the member's CPU.
+/// Kills a member without using it afterwards, so that the pool does not notice. Returns the
+/// member's CPU.
 fn kill_silently(member: &Supervisor) -> usize {
     let cpu = cpu_of(member);
     let family = descendants(member.info().pid());

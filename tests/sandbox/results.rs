@@ -1,4 +1,4 @@
-//! The contents of results for each kind of end.
+//! The content of results for each kind of end.
 
 use crate::{builder, supervisor};
 use millibox::{Budget, Moved, Outcome, Request, RunError, Step, World, move_output};
@@ -176,7 +176,7 @@ fn move_output_reads_sockets_and_files() {
         .run(&request(["out", "300000"]).stdout(std::os::fd::OwnedFd::from(program_end)))
         .unwrap();
     let mut sink = tempfile::tempfile().unwrap();
-    // poll(2) reports the end of a socket in another way than that of a pipe.
+    // poll(2) reports the end of a socket differently from the end of a pipe.
     assert_eq!(
         move_output(&client_end, &sink, &Budget::new(1 << 20), &handle).unwrap(),
         Moved::All
@@ -212,7 +212,7 @@ fn result_can_be_requested_again() {
 #[test]
 fn result_is_that_of_the_first_process() {
     let supervisor = supervisor();
-    // Orphans of the first process live on for a moment and are killed. They do not affect the
+    // Orphans of the first process survive for a moment and are killed. They do not affect the
     // result.
     let output = run(&supervisor, &request(["orphans", "3", "100000"]));
     assert_eq!(output.result.outcome, Outcome::Exited(0));

@@ -1,4 +1,4 @@
-//! Resource limits: for each of them, a program reaches the limit.
+//! Resource limits. For each of them, a program reaches the limit.
 
 use crate::supervisor;
 use millibox::{Outcome, Request};
@@ -61,7 +61,7 @@ fn core_files_are_never_written() {
         std::fs::read_dir(directory.path()).unwrap().count()
     };
     assert_eq!(crash(limited("CORE", 0, &["signal", "11"])), 0);
-    // The same applies without the option: a crash must not fill the host's disk.
+    // The same applies without the option, because a crash must not fill the host's disk.
     assert_eq!(crash(request(["signal", "11"])), 0);
 }
 
@@ -123,8 +123,8 @@ fn open_files_limit_depends_on_memory_and_processes() {
     if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // The kernel charges no cgroup for some of the memory of open files. The limit therefore
-    // depends on the other two.
+    // Some of the memory of open files is charged to no cgroup. The limit therefore depends on the
+    // memory limit and the process limit.
     for (memory, processes, maximum) in [
         (64 << 20, 16, "240 240"),
         (64 << 20, 100, "64 64"),
@@ -147,8 +147,8 @@ fn open_files_limit_depends_on_memory_and_processes() {
 
 #[test]
 fn pending_signals_limit_is_shared_among_runs() {
-    // If the client may raise the limit, it does so for all runs together. Otherwise, each run has
-    // a share of the limit; two slots may have two pairs.
+    // If the client may raise the limit, it raises it for all runs together. Otherwise, each run
+    // has a share of the limit. Two slots may have two pairs.
     let expected = if may_raise_limits() {
         "4096 4096"
     } else {

@@ -1,4 +1,4 @@
-//! System calls: the default profile and policies of the caller.
+//! System calls under the default profile and under policies of the caller.
 
 mod descriptors;
 
@@ -30,7 +30,8 @@ fn errno_of(supervisor: &millibox::Supervisor, arguments: &[String]) -> i32 {
 #[test]
 fn unknown_system_calls_return_enosys() {
     let supervisor = supervisor();
-    // Numbers that no kernel uses or will use soon, and calls that the profile makes unknown.
+    // These are numbers that no kernel uses or will use soon, and calls that the profile makes
+    // unknown.
     let mut numbers = vec![470, 480, 500, 511, 1000, 5000, i64::from(u32::MAX >> 1)];
     numbers.extend([
         libc::SYS_io_uring_setup,
@@ -120,8 +121,8 @@ fn socket_families_depend_on_network() {
                 [1, 2, 10].map(|family| socket(family, 0)),
                 [0, internet, internet]
             );
-            // AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET, AF_BLUETOOTH. Of netlink, only routes are
-            // allowed, and only with an interface.
+            // These are AF_VSOCK, AF_ALG, AF_TIPC, AF_PACKET and AF_BLUETOOTH. Of netlink, only
+            // routes are allowed, and only with an interface.
             for family in [40, 38, 30, 17, 31] {
                 assert_eq!(socket(family, 0), libc::EAFNOSUPPORT, "{family}");
             }
@@ -267,7 +268,7 @@ fn policy_of_caller_replaces_default_profile() {
     let world = World::minimal().seccomp(&policy).unwrap();
     let output = run(&supervisor, &request(call(libc::SYS_getppid)).world(&world));
     assert_eq!(output.number("errno"), i64::from(libc::E2BIG));
-    // A policy that kills.
+    // This policy kills the program.
     let deadly: Policy = "name = \"deadly\"\ndescription = \"x\"\ndefault = \
         \"allow\"\n[[rule]]\naction = \"kill_process\"\nwhy = \"for this test\"\nsyscalls = \
         [\"getppid\"]\n"
@@ -447,7 +448,7 @@ fn program_cannot_drop_page_cache_of_shared_files() {
 const MINIMAL_CALLS: [&str; 21] = [
     "execveat",
     "brk",
-    // Which of these is used depends on the machine.
+    // The machine determines which of these calls is used.
     "access",
     "faccessat",
     "openat",
@@ -472,7 +473,7 @@ const MINIMAL_CALLS: [&str; 21] = [
 #[test]
 fn policy_that_kills_for_calls_of_the_sandbox_itself_works() {
     let supervisor = supervisor();
-    // The seccomp program is inherited from a process that continues to mount, clone and wait.
+    // The program inherits the filter from a process that continues to mount, clone and wait.
     let text = format!(
         "name = \"least\"\ndescription = \"x\"\ndefault = \"kill_process\"\n[[rule]]\naction = \
          \"allow\"\nwhy = \"x\"\nsyscalls = {MINIMAL_CALLS:?}\n"
@@ -529,8 +530,8 @@ fn assemble(source: &str) -> Option<Arc<OwnedFd>> {
 #[test]
 fn registers_are_zero_at_the_first_instruction() {
     // The sandbox's own calls carry a secret so that an inherited seccomp program lets them pass.
-    // It must not reach the program. At the first instruction of an ELF program, all registers are
-    // 0.
+    // The program must not see this secret. At the first instruction of an ELF program, all
+    // registers are 0.
     let source = if cfg!(target_arch = "x86_64") {
         ".globl _start\n_start:\n or %rbx,%rax\n or %rcx,%rax\n or %rdx,%rax\n or %rsi,%rax\n or \
          %rdi,%rax\n or %rbp,%rax\n or %r8,%rax\n or %r9,%rax\n or %r10,%rax\n or %r11,%rax\n or \

@@ -1,4 +1,4 @@
-//! The tests that involve pid1, with pid1 in its own address space.
+//! Repeats the tests that involve pid1 with pid1 in its own address space.
 
 mod cancel;
 mod death;

@@ -1,4 +1,4 @@
-//! A run that has not started goes to another runner if its own runner is slow, dies or cannot
+//! A run that has not started is given to another runner if its own runner is slow, dies or cannot
 //! prepare it.
 
 use crate::builder;
@@ -69,7 +69,7 @@ fn start_pair(supervisor: &Supervisor) -> ([Handle; 2], OwnedFd) {
     (supervisor.run_pair([&first, &second]).unwrap(), answers)
 }
 
-/// Stops all processes of all runners, including those created meanwhile.
+/// Stops all processes of all runners, including processes that are created in the meantime.
 fn stop_all(supervisor: &Supervisor) -> Vec<Process> {
     let mut stopped: Vec<Process> = Vec::new();
     // The state is field 3, after the last ')' (proc_pid_stat(5)).
@@ -214,8 +214,8 @@ fn run_waiting_in_stopped_runner_can_be_killed_and_cancelled() {
     assert_eq!(read_all(&output), b"text");
 }
 
-/// While it exists, no runner can create a process, because the cgroup above the runners has
-/// reached its process limit.
+/// While this value exists, no runner can create a process, because the cgroup above the runners
+/// has reached its process limit.
 struct ProcessBan(Vec<PathBuf>);
 
 impl ProcessBan {

@@ -5,7 +5,7 @@ use millibox_tests::{ClientOutput, client, directory, executable, is_root, set_m
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-/// Starts the supervisor with this at descriptor 0, and returns its standard error.
+/// Starts the supervisor with `stdin` at descriptor 0. Returns its standard error.
 fn fail_to_start(arguments: &[&str], stdin: Stdio) -> String {
     let output = Command::new(executable("millibox-supervisor"))
         .args(arguments)
@@ -155,7 +155,7 @@ fn version_is_printed() {
 
 // --- users that are rejected -----------------------------------------------------------
 
-/// The user id that the client has outside of its user namespace.
+/// The user id that the client has outside its user namespace.
 fn outside() -> u32 {
     if is_root() {
         12345
@@ -268,7 +268,7 @@ fn owner_of_null_device_is_rejected_as_superuser() {
     if !is_root() {
         return skip("only root can have another id in a user namespace");
     }
-    // Root under another id: an ordinary user, except that it owns /dev/null.
+    // Root under another id is an ordinary user, except that it owns /dev/null.
     let output = client(["user=0:1000", "--", "ids"]);
     if is_prepared(&output) {
         assert!(output.value("error").contains("superuser"), "{output:?}");
@@ -285,7 +285,7 @@ fn unmapped_ids_are_rejected() {
     }
 }
 
-/// One of the two ids suffices.
+/// It suffices that one of the two ids is that of the superuser.
 #[test]
 fn group_of_null_device_is_rejected_as_superuser() {
     if !is_root() {
@@ -309,7 +309,7 @@ fn false_null_device_is_rejected() {
     let file = directory.path().join("null");
     std::fs::write(&file, "").unwrap();
     set_mode(&file, 0o666);
-    // A regular file, and another device.
+    // Try a regular file and another device.
     for fake in [file.to_str().unwrap(), "/dev/zero"] {
         let user = format!("user={0}:{0}", outside());
         let output = client([

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The two ends of a pseudo-terminal: the one that a terminal emulator holds, and the terminal.
+/// The two ends of a pseudo-terminal: the end of the terminal emulator, and the terminal.
 fn pseudo_terminal() -> rustix::io::Result<(OwnedFd, File)> {
     let emulator = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
     grantpt(&emulator)?;
@@ -19,8 +19,8 @@ fn pseudo_terminal() -> rustix::io::Result<(OwnedFd, File)> {
     Ok((emulator, terminal.into()))
 }
 
-/// Runs `probe stop-terminal` with all standard streams on a terminal; returns the exit status, the
-/// report and what the terminal shows.
+/// Runs `probe stop-terminal` with all standard streams on a terminal. Returns the exit status, the
+/// report and the text that the terminal shows.
 fn stop_terminal(seccomp: &str) -> Option<(Option<i32>, serde_json::Value, String)> {
     let (emulator, terminal) = match pseudo_terminal() {
         Ok(ends) => ends,
@@ -66,7 +66,7 @@ fn stop_terminal(seccomp: &str) -> Option<(Option<i32>, serde_json::Value, Strin
         }
     };
     let mut shown = Vec::new();
-    // The end of a terminal that no process has open any more is an error (EIO).
+    // Once no process has the terminal open, reading its other end returns an error (EIO).
     let _ = File::from(emulator).read_to_end(&mut shown);
     let report = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
     Some((

@@ -60,7 +60,7 @@ fn more_worlds_than_the_supervisor_keeps_are_correct() {
     for mark in 0..150 {
         assert_sees_only_mark(&supervisor, mark);
     }
-    // The supervisor mounts forgotten worlds again.
+    // The supervisor mounts worlds again that it no longer keeps.
     for mark in [0, 1, 149, 75, 0] {
         assert_sees_only_mark(&supervisor, mark);
     }
@@ -74,7 +74,7 @@ fn more_worlds_than_the_supervisor_keeps_are_correct() {
 }
 
 #[test]
-fn world_can_be_used_while_another_run_lasts() {
+fn world_can_be_used_during_another_run() {
     let supervisor = supervisor();
     let (one, _read) = start_sleeper(&supervisor, &[]);
     for mark in 0..5 {
@@ -176,8 +176,8 @@ fn long_world_is_mounted_or_rejected() {
 fn world_requested_again_during_an_abandoned_mount_works() {
     let supervisor = supervisor();
     for mark in 1000..1060 {
-        // The only run of this world is cancelled at some moment while the world is mounted. Then
-        // the next run arrives.
+        // The only run of this world is cancelled at some moment while the world is being mounted.
+        // Then the next run arrives.
         let first = supervisor
             .run(&request(["exit", "0"]).world(&marked(mark)))
             .unwrap();
@@ -222,7 +222,7 @@ fn world_is_mounted_once_while_other_runs_come_and_go() {
         is_over.store(true, Ordering::Relaxed);
         devices
     });
-    // The root belongs to the template, of which all runs have a copy.
+    // The root belongs to the template, of which each run has a copy.
     assert_eq!(devices.len(), 1);
 }
 
@@ -257,7 +257,7 @@ fn replaced_source_is_seen_by_later_runs() {
     write("file", "three");
     assert_eq!(read_in_run(&supervisor, &world, "/seen"), "three");
 
-    // A directory that was created again, and one behind a symbolic link.
+    // The sources are a directory that was created again, and a directory behind a symbolic link.
     for name in ["a", "b"] {
         std::fs::create_dir(path(name)).unwrap();
         set_mode(&path(name), 0o755);

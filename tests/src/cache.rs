@@ -6,8 +6,8 @@ use std::path::PathBuf;
 const CACHE_BYTES: u64 = 4 << 30;
 
 /// The directory that `MILLIBOX_TEST_CACHE` names, which no other user can write to. `.ci/test`
-/// creates one for each user. In it, tests find the libraries that other tests have prepared: those
-/// of Go take half a minute.
+/// creates one for each user. Tests reuse the libraries in it that other tests have prepared.
+/// Preparing the libraries of Go takes half a minute.
 pub fn cache_directory() -> Option<PathBuf> {
     std::env::var_os("MILLIBOX_TEST_CACHE").map(PathBuf::from)
 }

@@ -1,4 +1,4 @@
-//! Running requests, and their results.
+//! Runs requests and checks their results.
 
 use crate::{HANG_TIMEOUT, pipe, read_all, request};
 use millibox::{Handle, Outcome, Request, RunError, RunResult, Start, Supervisor};
@@ -159,8 +159,8 @@ fn assert_consistent(result: &RunResult) {
             "{result:?}"
         ),
     }
-    // The bound is the time of all CPUs, plus a margin. Processes that outlive the first one use
-    // CPU time until pid1 ends them, and they may delay pid1.
+    // The bound is the time of all CPUs, plus a margin. Processes that outlive the first process
+    // use CPU time until pid1 ends them, and they may delay pid1.
     let cpus = std::thread::available_parallelism()
         .map_or(1, |cpus| cpus.get() as u64)
         .max(2);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Waits until `holds` returns true. Returns false if it does not within `time`.
+/// Waits until `holds` returns true. Returns false if that does not happen within `time`.
 pub fn eventually(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let begin = Instant::now();
     while !holds() {
@@ -20,7 +20,7 @@ pub fn eventually(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// The exit status of a child that ends within `time`. Otherwise kills the child.
+/// Returns the exit status of a child that ends within `time`. Otherwise kills the child.
 pub fn ends_within(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     let mut ended = None;
     eventually(time, || {
@@ -45,7 +45,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Returns whether the process is alive. Its parent may have changed if the old one died.
+    /// Returns whether the process is alive. Its parent may have changed if the old parent died.
     pub fn is_alive(&self) -> bool {
         process(self.pid).is_some_and(|now| now.started == self.started)
     }
@@ -127,8 +127,9 @@ pub fn descendants(root: u32) -> Vec<Process> {
     family
 }
 
-/// The processes of the programs that a supervisor runs, by their names. Reads no arguments: that
-/// waits for the lock of a memory map, for a second if many processes fork.
+/// The processes of the programs that a supervisor runs, by their names. Reads no arguments,
+/// because that would wait for the lock of a memory map, which takes a second if many processes
+/// fork.
 pub fn programs(supervisor: &Supervisor) -> Vec<Process> {
     let mut family = descendants(supervisor.info().pid());
     family.retain(|process| !process_name(process.pid).starts_with("millibox"));
@@ -210,7 +211,7 @@ impl Footprint {
         }
     }
 
-    /// Asserts that all of them disappear within five seconds.
+    /// Asserts that all these processes and cgroups disappear within five seconds.
     pub fn assert_gone(&self) {
         eventually(Duration::from_secs(5), || self.remaining().is_empty());
         assert_eq!(self.remaining(), "", "remaining after five seconds");

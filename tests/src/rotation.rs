@@ -1,4 +1,4 @@
-//! Large cross products, of which each run of the tests covers one part.
+//! Large cross products. Each run of the tests covers one part of them.
 
 /// Keeps the part of all cases that `MILLIBOX_ROTATION` selects: `PART/PARTS`. Without the
 /// variable, keeps all cases. The file .ci/rotation describes what rotates; .ci/test selects tests

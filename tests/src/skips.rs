@@ -1,4 +1,4 @@
-//! The rights of this process, and tests that it cannot run.
+//! The rights of this process, and reports of tests that it cannot run.
 
 use millibox::{Backend, Supervisor};
 use std::io::Write;
@@ -42,7 +42,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Returns whether this process may raise hard limits: CAP_SYS_RESOURCE, number 24.
+/// Returns whether this process may raise hard limits, that is, has CAP_SYS_RESOURCE (number 24).
 pub fn may_raise_limits() -> bool {
     status_mask("self", "CapEff").is_some_and(|set| set & 1 << 24 != 0)
 }

@@ -94,7 +94,7 @@ impl Read for ChunkedReader<'_> {
 fn assert_short_line(difference: Option<&str>) {
     if let Some(difference) = difference {
         super::assert_one_line(difference);
-        // Two excerpts of 48 bytes, with at most ten characters per byte.
+        // A description has two excerpts of 48 bytes, with at most ten characters per byte.
         assert!(difference.chars().count() < 1100, "{difference}");
     }
 }
@@ -106,7 +106,7 @@ fn all(bytes: &[u8], alphabet: impl Fn(u8) -> bool) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| alphabet(*byte))
 }
 
-/// The model cannot decide: a hexadecimal number is not exactly representable as a double.
+/// The model cannot decide because a hexadecimal number is not exactly representable as a double.
 struct Undecided;
 
 /// The number that scanf(3) reads as `%lf`, if it is finite and uses the whole token. A hexadecimal
@@ -197,7 +197,7 @@ fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool,
             .map(<[u8]>::to_vec)
             .collect()
     };
-    // The text with `x` in place of each token, which leaves the space and its position.
+    // Replaces each token with `x`, which leaves the white space and its position.
     let spaces = |text: &[u8]| -> Vec<u8> {
         let mut out: Vec<u8> = Vec::new();
         for byte in text {
@@ -245,7 +245,7 @@ fn tokens_model(output: &[u8], answer: &[u8], options: &Options) -> Result<bool,
     Ok(true)
 }
 
-/// The input's parts are flags (one byte each), output and answer.
+/// The parts of the input are flags (one byte each), output and answer.
 fn tokens(bytes: &[u8]) {
     let [flags, output, answer] = super::split_parts(bytes);
     let tolerance = |at: usize| match flags.get(at)? {
@@ -329,7 +329,7 @@ thread_local! {
 
 /// Interprets the output of checkers, interactors and graders.
 ///
-/// The input's first part is the convention and the exit code (one byte each). The others are
+/// The input's first part is the convention and the exit code (one byte each). The other parts are
 /// standard output, standard error, score, multiplier, judge message and team message.
 fn answer(bytes: &[u8]) {
     let [header, stdout, stderr, score, part, judge, team] = super::split_parts(bytes);

@@ -1,4 +1,4 @@
-//! Requests of the dialect of go-judge, in JSON and as the message of gRPC.
+//! Requests in go-judge's dialect, in JSON and as gRPC messages.
 
 use super::assert_one_line;
 use crate::Target;
@@ -62,15 +62,15 @@ fn json(bytes: &[u8]) {
 
 fn message(bytes: &[u8]) {
     match decode(bytes) {
-        // The message may contain unknown fields, which have no part in its size.
+        // The message may contain unknown fields, which are not included in the size of the group.
         Ok(group) => check_group(&group, bytes.len()),
         Err(Some(error)) => assert_one_line(&error.to_string()),
         Err(None) => {}
     }
 }
 
-/// A group that the service accepts stays within the limits. Its pipes have two ends each, at
-/// descriptors that nothing occupies, and a copy of their bytes has a bound.
+/// Checks that a group that the service accepts stays within the limits. Each pipe has two ends at
+/// unused descriptors, and the copy of its bytes is bounded.
 fn check_group(group: &Group, size_bytes: usize) {
     assert!(group.size_bytes <= size_bytes, "{}", group.size_bytes);
     let max = LimitValues::default();

@@ -1,4 +1,4 @@
-//! Requests of the Judge0 dialect of the execution service.
+//! Requests in Judge0's dialect.
 
 use crate::Target;
 use millibox_service::dialects::judge0::{Draft, LIMITS, Languages, Min, Receivers, Rules};

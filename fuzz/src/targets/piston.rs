@@ -1,4 +1,4 @@
-//! Requests of the dialect of Piston.
+//! Requests in Piston's dialect.
 
 use crate::Target;
 use millibox_languages::suite::Suites;
@@ -79,7 +79,7 @@ fn request(bytes: &[u8]) {
     }
 }
 
-/// A version is in the range that names it.
+/// Checks that a version is in the range that names it.
 fn version(text: &str) {
     if let Some(version) = Version::parse(text) {
         let range = Range::parse(text).unwrap_or_else(|| panic!("{text:?} is no range"));

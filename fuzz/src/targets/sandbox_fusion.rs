@@ -1,4 +1,4 @@
-//! Requests of the dialect of SandboxFusion.
+//! Requests in SandboxFusion's dialect.
 
 use super::assert_one_line;
 use crate::Target;

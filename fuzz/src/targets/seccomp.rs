@@ -44,7 +44,7 @@ pub const BPF: Target = Target {
 };
 
 const X32: u32 = 0x4000_0000;
-/// i386, arm, and values that no architecture has.
+/// The values of i386 and arm, and values that no architecture has.
 const FOREIGN: [u32; 5] = [0x4000_0003, 0x4000_0028, 0, 1, u32::MAX];
 const PASS: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -136,8 +136,8 @@ fn generate_policy(bytes: &mut Unstructured) -> arbitrary::Result<String> {
     Ok(text)
 }
 
-/// The policy's action, without compilation: the first rule whose conditions hold, then the rule
-/// without conditions, then the default.
+/// The policy's action, without compilation. It comes from the first rule whose conditions hold,
+/// otherwise from the rule without conditions, and otherwise from the default.
 fn expected(policy: &Policy, rules: &[&Rule], data: &Data) -> u32 {
     let conditional = rules.iter().filter(|rule| !rule.conditions().is_empty());
     let mut matching = conditional.filter(|rule| {
@@ -165,8 +165,8 @@ fn holds(condition: &Condition, data: &Data) -> bool {
     }
 }
 
-/// Arguments at the borders of the conditions: their values, and the neighbours of these values in
-/// either half.
+/// Arguments at the boundaries of the conditions: the values in the conditions, and their
+/// neighbours in either half.
 fn arguments(rules: &[&Rule]) -> Vec<[u64; 6]> {
     let mut list = vec![[0; 6], [u64::MAX; 6], [1 << 32; 6]];
     for rule in rules

@@ -37,8 +37,8 @@ pub const SUITE: Target = Target {
     ],
 };
 
-/// Parses a suite file. The result must be suites, each of which can be found by all of its names,
-/// or faults with existing lines.
+/// Parses a suite file. The result must be either suites, each of which can be found by all its
+/// names, or faults with existing lines.
 fn suite(bytes: &[u8]) {
     const FILE: &str = "fuzzed.toml";
     let Ok(text) = std::str::from_utf8(bytes) else {

@@ -1,4 +1,4 @@
-//! The values of the command's options.
+//! Values of the command's options.
 
 use crate::Target;
 use millibox_cli_support::values as support;

@@ -1,9 +1,9 @@
 /* Common functions of the hostile programs.
  *
  * A program defines attack(). A program for a pair of runs defines PAIR before it includes this
- * file, and plant() and look(). The program is contained if these functions return. Exit codes:
- * 0: contained, 1: the program succeeded, 2: the program could not make its attempt, which is a
- * failure of the test. */
+ * file, and then plant() and look() instead. The program is contained if these functions return.
+ * Exit codes: 0: contained, 1: the program succeeded, 2: the program could not make its attempt,
+ * which is a failure of the test. */
 #ifndef HOSTILE_H
 #define HOSTILE_H
 
@@ -257,7 +257,7 @@ static UNUSED int tcp_client(const struct sockaddr_in *address)
 static UNUSED void new_namespaces(int flags)
 {
     if (unshare(CLONE_NEWUSER | flags) < 0) {
-        /* The machine may forbid namespaces. Then the program cannot try anything. */
+        /* If the machine forbids namespaces, the program cannot make its attempt. */
         if (errno == EPERM || errno == ENOSPC || errno == EUSERS)
             contained();
         broken("unshare");

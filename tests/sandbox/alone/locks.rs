@@ -1,4 +1,4 @@
-//! File locks: a run is limited by its own locks only.
+//! File locks: only a run's own locks count towards its limit.
 
 #![allow(unsafe_code, reason = "a child locks files between fork and exec")]
 
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// More locks than a run may hold.
 const LOCKS: usize = 2000;
 
-/// Locks files with flock(2) in a process that then ends. Returns its PID.
+/// Locks files with flock(2) in a process that then ends. Returns the PID of the process.
 fn lock_in_a_dead_process(files: &[OwnedFd]) -> i32 {
     let numbers: Vec<i32> = files.iter().map(AsRawFd::as_raw_fd).collect();
     let mut command = Command::new("/bin/true");
@@ -62,7 +62,7 @@ fn flocks_of_dead_process_do_not_count_for_a_later_process_with_its_pid() {
     let files: Vec<OwnedFd> = (0..LOCKS).map(|_| open()).collect();
     let dead = lock_in_a_dead_process(&files);
     // The supervisor reads the locks before a launch if its last reading is more than a second old.
-    // A PID that is reused sooner can still be taken for the dead process
+    // If a PID is reused sooner, the new process can still be mistaken for the dead process
     // (docs/security/weaknesses-kernel-memory.md, "File locks").
     std::thread::sleep(Duration::from_millis(1200));
     let token = token();

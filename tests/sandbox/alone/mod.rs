@@ -1,3 +1,3 @@
-//! Tests that need an otherwise idle machine. `.ci/test` runs them after all others.
+//! Tests that need an otherwise idle machine. `.ci/test` runs them after all other tests.
 
 mod locks;

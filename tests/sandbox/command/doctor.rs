@@ -1,4 +1,4 @@
-//! `millibox doctor`.
+//! The command `millibox doctor`.
 
 use super::{shell, status, text};
 use millibox_tests::{directory, executable, is_root, set_mode, skip};
@@ -45,7 +45,7 @@ fn doctor_reports_its_checks_as_json() {
 }
 
 #[test]
-fn doctor_with_backend_option_names_what_the_option_costs() {
+fn doctor_with_backend_option_names_lost_features() {
     let doctor = |arguments: &[&str]| {
         let output = Command::new(executable("millibox"))
             .arg("doctor")

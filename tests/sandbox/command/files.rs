@@ -145,8 +145,8 @@ fn judge_with_control_characters_in_problem_name_escapes_them() {
     };
     std::fs::copy(one.path(), dir.path().join("sol.cpp")).unwrap();
 
-    // The submission lies beside the package, and its path leads through the package. The time
-    // limit is the longest possible.
+    // The submission is outside the package, but its path leads through the package. The time limit
+    // is the longest possible.
     let html = dir.path().join("out.html").display().to_string();
     let mut judge = Command::new(executable("millibox"));
     judge

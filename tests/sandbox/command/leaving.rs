@@ -1,4 +1,5 @@
-//! The remains of `millibox run` after its exit: it exits before its supervisor has cleaned up.
+//! The command `millibox run` exits before its supervisor has cleaned up, and leaves nothing
+//! behind.
 
 use millibox_tests::{
     Footprint, HANG_TIMEOUT, descendants, directory, ends_within, eventually, executable, kill,
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A run that ends with its standard input.
+/// Starts a run that ends when its standard input ends.
 fn start(token: &str) -> Child {
     Command::new(executable("millibox"))
         .args(["run", "--", "sh", "-c", "echo ready; read line", token])
@@ -19,7 +20,7 @@ fn start(token: &str) -> Child {
         .unwrap()
 }
 
-/// The child of the command: the keeper, or without cgroups the supervisor.
+/// The child of the command, which is the keeper, or without cgroups the supervisor.
 fn child_of(command: &Child) -> i32 {
     let children = descendants(command.id());
     let child = children
@@ -39,7 +40,7 @@ fn footprint(command: &Child, token: &str) -> (Footprint, bool) {
     (Footprint::new(supervisor.pid as u32, cgroups), has_keeper)
 }
 
-/// The directories that this keeper made for the program with this argument.
+/// The directories that this keeper created for the program with this argument.
 fn cgroups_of(keeper: i32, token: &str) -> Vec<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let mounts: Vec<&str> = mounts
@@ -80,7 +81,7 @@ fn run_command_exits_before_its_keeper_has_cleaned_up() {
         kill(child, Signal::STOP);
     }
     drop(command.stdin.take());
-    // A command that waited for its keeper would kill it after some seconds.
+    // If the command waited for its keeper, it would kill the keeper after several seconds.
     let status = ends_within(&mut command, HANG_TIMEOUT).expect("the command exits");
     assert_eq!(
         status.code(),

@@ -69,14 +69,14 @@ fn run_of_missing_program_names_path_and_remedy() {
             message.contains(&format!(" {program}: ")) && message.contains("(os error 2)"),
             "{message}"
         );
-        // The remedy contains the path of the host once more.
+        // The remedy also contains the path on the host.
         assert_eq!(
             message.matches(&expected).count(),
             1 + usize::from(program == expected),
             "{message}"
         );
     }
-    // Here, the program is looked up only in the world.
+    // In these cases, the program is looked up only in the world.
     for (options, program) in [
         (&[][..], "/usr/bin/none"),
         (&["--ro", &ro, "--cwd", "/dir"], "./none"),
@@ -97,7 +97,7 @@ fn run_of_missing_program_names_path_and_remedy() {
 }
 
 #[test]
-fn run_of_program_closed_to_sandbox_user_names_mode() {
+fn run_of_program_inaccessible_to_sandbox_user_names_mode() {
     if !is_root() {
         return skip("only a sandbox that root starts has a different user");
     }
@@ -127,7 +127,7 @@ fn run_of_program_closed_to_sandbox_user_names_mode() {
             message.contains(&format!("/{closed}")) && message.contains("chmod o+x"),
             "{message}"
         );
-        // The remedy for other causes is missing.
+        // The message contains no remedy for other causes.
         assert!(!message.contains("noexec"), "{message}");
     }
     assert_eq!(status(&run(&[open.to_str().unwrap()])), 0);

@@ -1,4 +1,4 @@
-//! The command `millibox`, tested from outside, as a shell uses it.
+//! Tests of the command `millibox` from outside, as a shell uses it.
 
 mod doctor;
 mod exit_status;
@@ -39,7 +39,7 @@ fn status(output: &Output) -> i32 {
     output.status.code().unwrap_or(-1)
 }
 
-/// The single line on standard error.
+/// Returns the only line on standard error.
 fn line(output: &Output) -> String {
     let message = text(&output.stderr);
     assert!(

@@ -1,4 +1,4 @@
-//! Options and variables: invalid values, and the world that valid ones create.
+//! Options and variables: invalid values, and the world that valid values create.
 
 use super::{allow_rlimit_backend, line, run, shell, status, text};
 use millibox_tests::{directory, executable, has_cgroups_or_skips, is_root, set_mode, supervisor};
@@ -57,7 +57,8 @@ fn run_with_invalid_value_reports_one_line_with_option() {
             "{arguments:?}: {output:?}"
         );
         let message = line(&output);
-        // The supervisor looks up the sources of binds. It knows the path, but not the option.
+        // The supervisor looks up the sources of binds. The supervisor knows the path but not the
+        // option.
         assert!(
             message.contains(arguments[0]) || message.contains(arguments[1]),
             "{arguments:?}: {message}"
@@ -229,7 +230,7 @@ fn run_options_build_the_requested_world() {
 }
 
 #[test]
-fn help_is_printed_for_every_way_of_asking() {
+fn help_is_printed_for_every_help_option() {
     let run_with = |arguments: &[&str]| {
         Command::new(executable("millibox"))
             .args(arguments)
@@ -283,7 +284,7 @@ fn invalid_cgroup_parent_variable_is_named_in_message() {
         (b"\xff", "MILLIBOX_CGROUP_PARENT: "),
     ] {
         if value.starts_with(b"/") && !is_root() {
-            // For other users, cgroups may be unusable for another reason.
+            // For other users, cgroups may be unusable for a different reason.
             continue;
         }
         let mut command = Command::new(executable("millibox"));

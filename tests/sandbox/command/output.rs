@@ -53,7 +53,7 @@ fn output_to_full_device_returns_error() {
     }
 }
 
-/// As with `| head`, which closes the pipe early.
+/// The reader closes the pipe early, as `| head` does.
 #[test]
 fn output_to_closed_pipe_ends_silently_with_141() {
     let dir = directory();

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Returns whether SIGHUP is ignored, as by nohup(1). The command then keeps ignoring it.
+/// Returns whether SIGHUP is ignored, as under nohup(1). If so, the command also ignores it.
 fn ignores_hangups() -> bool {
     let ignores = status_mask("self", "SigIgn").unwrap() & 1 != 0;
     if ignores {
@@ -159,7 +159,7 @@ fn signal_ends_command_that_waits_for_fifo() {
                 .unwrap_or_default();
             call.starts_with(&format!("{} ", libc::SYS_openat))
         };
-        // The command waits in the open(2) of the FIFO, and does not merely open another file.
+        // The command waits in open(2) for the FIFO, and is not merely opening another file.
         let waits = || {
             catches() && opens() && {
                 std::thread::sleep(Duration::from_millis(100));

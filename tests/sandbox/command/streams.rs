@@ -32,7 +32,8 @@ fn streams_redirected_to_files_or_inherited_are_complete() {
             .starts_with("complaint\n")
     );
 
-    // A file that is given for both streams, under any name or inherited, receives both in order.
+    // If the same file is given for both streams, under any names or by inheritance, it receives
+    // both streams in order.
     std::os::unix::fs::symlink("out", path("link")).unwrap();
     let both = "echo a; echo b >&2; echo c";
     for other in [path("./out"), path("link")] {

@@ -1,4 +1,4 @@
-//! The supervisor's executable, as the command finds it.
+//! How the command finds the supervisor's executable.
 
 use super::{line, status};
 use millibox_tests::{copy_executable, directory, executable, set_mode};
@@ -87,7 +87,7 @@ fn missing_supervisor_is_reported_with_build_instructions() {
     let alone = dir.path().join("millibox");
     copy_executable(executable("millibox"), &alone);
     let mut command = Command::new(&alone);
-    // PATH names the executable's own directory, and a missing directory twice.
+    // PATH names the executable's own directory once and a missing directory twice.
     let own_directory = dir.path().display().to_string();
     command
         .env_remove("MILLIBOX_SUPERVISOR")

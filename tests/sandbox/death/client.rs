@@ -110,7 +110,7 @@ fn client_killed_with_its_supervisor_leaves_nothing() {
     client.ready();
     let footprint = Footprint::new(client.supervisor, client.cgroups.clone());
     let keeper = process(client.supervisor as i32).unwrap().parent;
-    // The keeper then finds a killed supervisor and no client.
+    // When the keeper continues, it finds a killed supervisor and no client.
     kill(keeper, Signal::STOP);
     kill(client.supervisor as i32, Signal::KILL);
     client.kill();
@@ -130,7 +130,7 @@ fn hanging_supervisor_is_killed_after_its_client() {
     let supervisor = client.supervisor;
     kill(supervisor as i32, Signal::STOP);
     client.kill();
-    // The supervisor has some seconds to end by itself. The keeper watches it meanwhile.
+    // The supervisor has several seconds to end by itself. Meanwhile the keeper watches it.
     std::thread::sleep(Duration::from_secs(2));
     assert!(footprint.remaining().contains(&supervisor.to_string()));
     eventually(Duration::from_secs(15), || footprint.remaining().is_empty());
@@ -148,7 +148,7 @@ fn next_start_removes_cgroups_of_a_crash() {
     let cgroups = client.cgroups.clone();
     let footprint = Footprint::new(client.supervisor, cgroups.clone());
     let keeper = process(client.supervisor as i32).unwrap().parent;
-    // Stop the process that would clean up before the one that would notice.
+    // Stop the process that would clean up before the process that would notice.
     for pid in [keeper, client.child.id() as i32] {
         kill(pid, Signal::STOP);
     }

@@ -1,4 +1,4 @@
-//! Each process is killed at any moment: the other processes report it, and nothing remains.
+//! Each process is killed at any moment. The other processes report its death, and nothing remains.
 
 mod client;
 mod runners;

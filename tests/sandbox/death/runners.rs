@@ -101,8 +101,8 @@ fn killed_mounter_is_replaced() {
     let supervisor = supervisor();
     let mut killed = 0;
     for round in 0..50 {
-        // Each world is new and takes long to mount, longer in each round, for machines on which
-        // reading /proc is slow.
+        // Each world is new and takes a long time to mount. The time increases in each round, for
+        // machines on which reading /proc is slow.
         let many = (0..200 << round.min(3)).fold(World::minimal(), |world, index| {
             world.mount(Mount::create_dir(format!("/{round}-{index}"), 0o755))
         });
@@ -118,8 +118,8 @@ fn killed_mounter_is_replaced() {
             found = mounter();
             found.is_some() || run.try_wait().is_ok_and(|result| result.is_some())
         });
-        // The mounter may have ended meanwhile. Its PID is then free, or still its own if the
-        // supervisor has not waited for it.
+        // The mounter may have ended in the meantime. Its PID is then free, unless the supervisor
+        // has not yet waited for it.
         killed += found.map_or(0, |mounter| {
             let pid = rustix::process::Pid::from_raw(mounter.pid).expect("a process id");
             usize::from(rustix::process::kill_process(pid, Signal::KILL).is_ok())

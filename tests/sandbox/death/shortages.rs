@@ -1,4 +1,4 @@
-//! A supervisor that lacks descriptors, or cannot remove its cgroups.
+//! A supervisor that lacks descriptors or cannot remove its cgroups.
 
 use crate::supervisor;
 use millibox::{Backend, Handle, Outcome, Request};
@@ -18,7 +18,7 @@ fn supervisor_out_of_descriptors_recovers() {
         current,
         maximum: Some(1 << 20),
     };
-    // Only root may set limits of another process.
+    // Only root may set the limits of another process.
     let before =
         rustix::process::prlimit(pid, rustix::process::Resource::Nofile, limit(Some(1 << 16)));
     let (Ok(before), Ok(open)) = (
@@ -109,7 +109,7 @@ fn killed_runners_are_replaced_once_possible() {
         eventually(HANG_TIMEOUT, || runners().next().is_none()),
         "the runners are still alive"
     );
-    // A request waits meanwhile.
+    // Meanwhile a request waits.
     let waiting = supervisor
         .run(&Request::new("/bin/sh").args(["-c", "exit 7"]))
         .unwrap();
@@ -129,7 +129,7 @@ fn cgroup_with_a_foreign_process_blocks_no_run() {
     if supervisor.info().cgroups().next().is_none() {
         return skip("no cgroups are available");
     }
-    // A foreign process sits in each cgroup: in permanent ones, and in those that are created for
+    // Each cgroup contains a foreign process. Some cgroups are permanent; others are created for
     // one or a few runs and removed while other runs wait.
     let (waiting, _read) = start_sleeper(&supervisor, &[]);
     let mut foreigners = Vec::new();

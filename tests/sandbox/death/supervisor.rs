@@ -82,8 +82,8 @@ fn results_sent_before_the_death_are_delivered() {
         .collect();
     drop(write);
     read_all(read);
-    // All programs have ended. Within the next moment, the supervisor sends the results, which the
-    // client has not read yet.
+    // All programs have ended. The supervisor is about to send the results, which the client has
+    // not read yet.
     std::thread::sleep(Duration::from_millis(500));
     kill(supervisor.info().pid() as i32, Signal::KILL);
     std::thread::sleep(Duration::from_millis(50));

@@ -5,7 +5,7 @@ use millibox::{Error, Outcome, Supervisor};
 use millibox_tests::{pipe, request, world_with_proc};
 use std::time::Duration;
 
-/// The lines in which a run describes its isolation, without those that vary between runs.
+/// The lines in which a run describes its isolation, without the lines that vary between runs.
 pub(super) fn walls(text: &str) -> Vec<String> {
     const VARYING_PREFIXES: [&str; 12] = [
         "pending=",
@@ -80,7 +80,8 @@ pub(super) fn try_request(supervisor: &Supervisor) -> Attempt {
                     figures.peak_memory_bytes > 100_000 && figures.peak_memory_bytes < 64 << 20,
                     "{result:?}"
                 );
-                // At least a little time, but not that of earlier runs.
+                // The run uses at least a little time, but the figure excludes the time of earlier
+                // runs.
                 assert!(
                     cpu > 100_000 && cpu <= 2 * figures.real_time_ns,
                     "{result:?}"
@@ -100,7 +101,7 @@ pub(super) fn try_request(supervisor: &Supervisor) -> Attempt {
                 );
                 Attempt::Failed(error.to_string())
             }
-            // Another process killed it, not the program.
+            // Another process killed the program.
             Outcome::Signaled(9) => Attempt::Failed("killed by signal KILL".to_owned()),
             _ => panic!("neither an error nor a result of the program: {result}"),
         },

@@ -47,7 +47,8 @@ pub(super) enum Fault {
     NoRunners,
 }
 
-/// close(2) closes the descriptor even if it returns an error. The other calls cannot fail.
+/// The calls in which no error is injected. close(2) closes the descriptor even if it returns an
+/// error, and the other calls cannot fail.
 const CANNOT_FAIL: [i64; 11] = [
     libc::SYS_close,
     libc::SYS_getegid,
@@ -58,7 +59,7 @@ const CANNOT_FAIL: [i64; 11] = [
     libc::SYS_getuid,
     libc::SYS_set_tid_address,
     libc::SYS_umask,
-    // These wait for existing children, with valid arguments.
+    // These calls wait for existing children with valid arguments.
     libc::SYS_wait4,
     libc::SYS_waitid,
 ];
@@ -66,12 +67,12 @@ const CANNOT_FAIL: [i64; 11] = [
 /// The name of the threads that answer the calls.
 const ANSWER_THREAD: &str = "answers";
 
-/// Runners of the single slot. One of them has a prepared run.
+/// The number of runners of the single slot. One of them has a prepared run.
 pub(super) const RUNNERS_PER_SLOT: usize = 2;
 
 #[derive(Default)]
 pub(super) struct Recording {
-    /// How often each call was made since the recording began.
+    /// The number of times that each call was made since the recording began.
     pub(super) counts: BTreeMap<(Role, i32), usize>,
     /// All calls, in order.
     pub(super) seen: Vec<Point>,
@@ -133,8 +134,8 @@ impl FaultInjector {
             .start()
     }
 
-    /// Starts a new recording, with this fault. Returns whether the previous fault happened; if
-    /// not, it never will.
+    /// Starts a new recording with this fault. Returns whether the previous fault has happened. If
+    /// it has not, it never will.
     pub(super) fn arm(&self, fault: Option<(Point, Fault)>) -> bool {
         std::mem::replace(
             &mut *self.watch(),
@@ -146,8 +147,8 @@ impl FaultInjector {
         .fired
     }
 
-    /// Waits until no process has made a call for a while, and none waits for a CPU. The next run
-    /// is then prepared.
+    /// Waits until no process has made a call for a while and no process waits for a CPU. The next
+    /// run is then prepared.
     pub(super) fn settle(&self, supervisor: &Supervisor) {
         let quiet = Duration::from_millis(8);
         let quiet = || self.watch().last.is_none_or(|last| last.elapsed() > quiet);
@@ -157,8 +158,8 @@ impl FaultInjector {
     }
 }
 
-/// Returns whether all processes wait: those of the supervisor, and the threads that answer their
-/// calls.
+/// Returns whether all processes of the supervisor, and the threads that answer their calls, are
+/// waiting.
 fn all_sleep(supervisor: &Supervisor) -> bool {
     // The state is field 3, after the last ')' (proc_pid_stat(5)). A process that waits for a
     // vforked child is in state 'D'.
@@ -212,7 +213,7 @@ fn receive_listener(socket: &UnixStream) -> OwnedFd {
     listener
 }
 
-/// The role of a process. `None` if it is a program or has ended.
+/// The role of a process; `None` if it is a program or has ended.
 pub(super) fn role(pid: i32) -> Option<Role> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let field = |name: &str| {
@@ -241,7 +242,7 @@ pub(super) fn role(pid: i32) -> Option<Role> {
 const RECEIVE: u64 = 0xc050_2100;
 const SEND: u64 = 0xc018_2101;
 
-/// Answers calls until no process is left that could make one.
+/// Answers calls until no process is left that could make a call.
 fn answer(listener: &OwnedFd, watch: &Mutex<Recording>) {
     loop {
         let mut ready = [rustix::event::PollFd::new(
@@ -330,7 +331,7 @@ fn kill_runners(supervisor: i32) {
     let runners = below
         .iter()
         .filter(|process| role(process.pid) == Some(Role::Runner));
-    // Listed before the kills, because orphans have another parent.
+    // List the families before the kills, because orphans have another parent.
     let families: Vec<Vec<_>> = runners
         .map(|runner| millibox_tests::descendants(runner.pid as u32))
         .collect();

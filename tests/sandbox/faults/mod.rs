@@ -1,14 +1,14 @@
-//! Injects a fault at every system call that a request needs. The fault is reported or makes no
-//! difference. The run never has weaker isolation, the next request works, and nothing remains.
+//! Injects a fault at every system call that a request needs. Each fault is reported or makes no
+//! difference. No run has weaker isolation, the next request works, and nothing remains.
 //!
 //! The kernel itself provides the faults. `faulty` starts the supervisor under a seccomp listener,
-//! so that the test can answer each call of the supervisor's processes, or kill a process at this
+//! so that the test can answer each call of the supervisor's processes, or kill a process at that
 //! moment. The test first records a request. It then repeats the request once for each call, with a
 //! fault at that call.
 //!
-//! `MILLIBOX_FAULTS=N` tries every fault with each call of a request, from the N-th call on,
-//! instead of one fault with each. It tries every call of a start, instead of some chosen at
-//! random.
+//! By default, one fault is tried with each call of a request, and only some calls of a start are
+//! tried, chosen at random. With `MILLIBOX_FAULTS=N`, every fault is tried with each call of a
+//! request from the N-th call on, and every call of a start is tried.
 
 mod attempt;
 mod injector;
@@ -168,8 +168,8 @@ fn fault_at_any_call_of_a_request_is_reported_or_harmless() {
     );
 }
 
-/// The first message that the supervisor sends for a request is the launch. Nothing of the run has
-/// started then.
+/// The first message that the supervisor sends for a request is the launch. No part of the run has
+/// started at that time.
 #[test]
 fn runners_killed_before_the_launch_are_replaced() {
     let injector = FaultInjector::new();

@@ -65,7 +65,7 @@ fn refusal_names_backend_step_and_file() {
     };
     let backends: Vec<Backend> = refusals.iter().map(|refusal| refusal.backend).collect();
     assert_eq!(backends, [Backend::Cgroup2, Backend::Hybrid]);
-    // Where a backend is available here, it fails at the missing directory.
+    // If a backend is available here, it fails at the missing directory.
     for refusal in refusals {
         let cause = &refusal.causes[0];
         if refusal.backend == automatic.info().backend() {
@@ -106,7 +106,7 @@ fn rlimit_backend_enforces_its_limits() {
             (i64::from(limit), i64::from(libc::EAGAIN))
         );
     }
-    // Two runs at the same time have a limit each.
+    // Each of two concurrent runs has its own limit.
     let both: Vec<_> = (0..2)
         .map(|_| {
             supervisor
@@ -123,8 +123,8 @@ fn rlimit_backend_enforces_its_limits() {
         let over = result(&supervisor, &request);
         assert_eq!(over.outcome, Outcome::CpuTimeLimit, "{command:?}: {over}");
     }
-    // The result has the CPU time that was measured when the limit was reached, although processes
-    // end before the next measurement.
+    // The result contains the CPU time that was measured when the limit was reached, although
+    // processes end before the next measurement.
     for _ in 0..100 {
         let request = request(["spin-relays", "4", "2"]).cpu_time_limit(Duration::from_millis(20));
         let over = result(&supervisor, &request);

@@ -70,7 +70,8 @@ fn memory_limit_of_parent_cgroup_is_not_reported_as_the_runs() {
         let result = result(&supervisor, &greedy);
         match &result.outcome {
             Outcome::SandboxError(_) => {}
-            // A run without its own limit that the kernel kills is reported as killed by a signal.
+            // If the kernel kills a run that has no limit of its own, the run is reported as killed
+            // by a signal.
             Outcome::Signaled(libc::SIGKILL) if limit.is_none() => {}
             other => panic!("{limit:?}: {other:?}: {result}"),
         }
@@ -157,7 +158,7 @@ fn shared_memory_left_is_not_charged_to_next_run() {
         .nth(1)
         .and_then(|kib| kib.parse::<u64>().ok())
         .expect("MemTotal first");
-    // More memory takes the kernel longer to free. The machine must have room for it twice.
+    // The kernel takes longer to free more memory. The machine must have room for twice the amount.
     let left = (kib / 1024 / 4).min(1000);
     let leave = probe(&["charge", "shm", &left.to_string()]).memory_limit((left + 30) * MIB);
     let leave = || {
@@ -166,7 +167,7 @@ fn shared_memory_left_is_not_charged_to_next_run() {
     };
     for sleeps in ["0", "100", "400"] {
         leave();
-        // The kernel may not have freed anything when the first of these runs starts.
+        // The kernel may not have freed any memory when the first of these runs starts.
         for time in 0..3 {
             let large = small(&["sleep-eat", sleeps, "256"]);
             assert_eq!(
@@ -180,7 +181,7 @@ fn shared_memory_left_is_not_charged_to_next_run() {
             let fits = small(&["sleep-eat", sleeps, "24"]);
             assert_eq!(fits.outcome, Outcome::Exited(0), "{sleeps}, {time}: {fits}");
             let peak = fits.figures.peak_memory_bytes;
-            // The peak also includes some of the program's file, which may have to be read again.
+            // The peak also includes part of the program's file, which may have to be read again.
             assert!(
                 (23 * MIB..40 * MIB).contains(&peak),
                 "{sleeps}, {time}: {peak}"
@@ -212,7 +213,7 @@ fn child_killed_for_memory_ends_run_with_memory_limit() {
     if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // The run is over even if the kernel kills a child and the first process lives.
+    // The run ends even if the kernel kills a child and the first process is still alive.
     let directory = millibox_tests::directory();
     let world = World::minimal().read_only(millibox_tests::copy_probe(directory.path()), "/probe");
     let shell = Request::new("/bin/sh")
@@ -223,7 +224,7 @@ fn child_killed_for_memory_ends_run_with_memory_limit() {
 }
 
 #[test]
-fn memory_limit_below_need_of_exec_ends_run() {
+fn memory_limit_too_small_for_exec_ends_run() {
     let supervisor = supervisor();
     if !has_cgroups_or_skips(&supervisor) {
         return;
@@ -269,7 +270,7 @@ fn kernel_memory_is_charged() {
             &request(["charge", what, "48"]).memory_limit(24 * MIB),
         );
         assert_eq!(over.outcome, Outcome::MemoryLimit, "{what}: {over}");
-        // The kernel may have killed the runner, if that was the largest process.
+        // The kernel may have killed the runner, if the runner was the largest process.
         assert!(
             over.figures.peak_memory_bytes > 20 * MIB,
             "{what}: {over} {:?}",
@@ -290,7 +291,7 @@ fn memory_kill_does_not_affect_the_next_run() {
         return;
     }
     // Every runner of the slot has a run that is killed. Later runs that do not reach their exec
-    // then find the old counters.
+    // would then find the old counters.
     for _ in 0..6 {
         let over = result(&supervisor, &request(["eat", "200"]).memory_limit(32 * MIB));
         assert_eq!(over.outcome, Outcome::MemoryLimit, "{over}");

@@ -17,7 +17,7 @@ const MIB: u64 = 1 << 20;
 pub struct ParentCgroup(pub String, Vec<std::path::PathBuf>);
 
 impl ParentCgroup {
-    /// Creates the cgroups at the top of each version 1 hierarchy, or of the unified one.
+    /// Creates the cgroups at the top of each version 1 hierarchy, or of the unified hierarchy.
     pub fn create(backend: Backend) -> ParentCgroup {
         let name = format!("/parent-{}", token());
         let tops: &[&str] = match backend {
@@ -73,8 +73,8 @@ fn limits_do_not_outlive_their_run() {
         let slow = request(["spin", "60"])
             .cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(10));
         assert!(result(&supervisor, &slow).figures.real_time_ns > 500_000_000);
-        // Without the limit, 60 ms of work take less than the 590 ms that they take with it. A busy
-        // machine may be slower at times, but not in 50 attempts.
+        // 60 ms of work take 590 ms with the limit, and less without it. A busy machine may be
+        // slower at times, but not in 50 attempts.
         let real = || {
             result(&supervisor, &request(["spin", "60"]))
                 .figures

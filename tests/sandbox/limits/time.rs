@@ -15,8 +15,8 @@ fn cpu_bandwidth_slows_the_run() {
     if !has_cgroups_or_skips(&supervisor) {
         return;
     }
-    // Half a CPU: 10 ms of work take at least nine periods of 2 ms, minus up to one period at each
-    // end.
+    // With half a CPU, 10 ms of work take at least nine periods of 2 ms, minus up to one period at
+    // each end.
     let half =
         request(["spin", "10"]).cpu_bandwidth(Duration::from_millis(1), Duration::from_millis(2));
     let figures = result(&supervisor, &half).figures;
@@ -98,7 +98,7 @@ fn real_time_limit_ends_run() {
         &request(["sleep", "20"]).real_time_limit(Duration::from_secs(60)),
     );
     assert_eq!(under.outcome, Outcome::Exited(0));
-    // Signal handlers do not help: this shell ignores all signals that can be ignored.
+    // Signal handlers do not prevent this: the shell ignores all signals that can be ignored.
     let ignoring =
         Request::new("/bin/sh").args(["-c", "trap '' HUP INT TERM XCPU ALRM; while :; do :; done"]);
     let over = result(
@@ -168,7 +168,7 @@ fn cpu_time_limit_ends_run() {
         assert!(used >= 60_000_000, "{command:?}: {:?}", over.figures);
         assert!(used < 2_000_000_000, "{command:?}: {:?}", over.figures);
     }
-    // Many short processes, each of which stays below the limit.
+    // The limit also applies to many short processes, each of which stays below the limit.
     let many = result(
         &supervisor,
         &request(["spin-tree", "50", "5"])
@@ -189,7 +189,7 @@ fn cpu_time_limit_ends_run() {
     assert_eq!(under.outcome, Outcome::Exited(0));
 }
 
-/// The supervisor gives the run to another target, and its clock starts there.
+/// The supervisor gives the run to another target, in which the run's clock starts.
 #[test]
 fn run_not_received_by_stopped_target_runs_in_another() {
     let supervisor = millibox_tests::start(builder().slots(1).runners_per_slot(1));

@@ -188,7 +188,7 @@ fn bind_with_invalid_source_or_target_is_rejected() {
     );
     let up = World::minimal().read_only("/usr", "/x/../y");
     assert_client_rejects(&supervisor, &up, "/x/../y", WorldProblem::PathHasDotDot);
-    // Only another user may reach this source.
+    // Only another user can reach this source.
     let directory = directory();
     let inner = directory.path().join("private/inner");
     std::fs::create_dir_all(&inner).unwrap();

@@ -221,7 +221,7 @@ fn mount_path_through_link_works_while_files_are_renamed() {
                 std::fs::rename(at("new"), at("old")).unwrap();
             }
         });
-        // Each size makes another world, which is built anew.
+        // Each size results in a different world, which must be built.
         let results = (0..100).map(|size| {
             let mount = Mount::tmpfs("/data/a/link").size_limit((1 << 20) + (size << 12));
             let world = World::minimal()

@@ -1,4 +1,5 @@
-//! The host's file systems: a world changes nothing there, and later changes there do not reach it.
+//! The host's file systems. A world changes nothing there, and later changes there do not affect
+//! it.
 
 use super::{Bind, PLAIN, assert_mount_fails, assert_supervisor_rejects, bind, number, tmpfs};
 use crate::{builder, supervisor};
@@ -135,8 +136,9 @@ fn mounts_create_nothing_on_host_file_system() {
     assert_eq!(listing(host.path()), before);
 }
 
-/// A run that can write above a mount point can move it, and the mount with it. In the run's own
-/// namespace, nothing is mounted there (mount_namespaces(7)).
+/// A run that can write to the parent directory of a mount point can move the mount point and the
+/// mount with it, because in the run's own namespace nothing is mounted there
+/// (mount_namespaces(7)).
 #[test]
 fn mount_point_moved_by_another_run_is_never_replaced() {
     let supervisor = start(builder().slots(1));
@@ -150,8 +152,8 @@ fn mount_point_moved_by_another_run_is_never_replaced() {
         )
     };
     // A run either sees the mount of its world or does not start. After a few attempts, it starts.
-    // A run that was already prepared or running may lose the mount, and see what the other run has
-    // put in its place.
+    // A run that was already prepared or running may lose the mount, and see the files that the
+    // other run has put in its place.
     let holds = |world: &World, move_it: &str, script: &str, expected: &str, lost: &str| {
         assert_eq!(shell(world, script).text(), expected);
         for _ in 0..3 {
@@ -172,7 +174,7 @@ fn mount_point_moved_by_another_run_is_never_replaced() {
                                     "{error}"
                                 )
                             }
-                            // A runner was prepared at a moment when the path did not exist.
+                            // A runner was prepared while the path did not exist.
                             Some(libc::ENOENT) if time < 3 => {}
                             _ => panic!("{error}"),
                         }

@@ -62,7 +62,7 @@ fn tmpfs_without_limits_is_unlimited() {
         number(&supervisor, &world, &["mkdirs", "/large", "3000"], "made"),
         3000
     );
-    // The limit is not the kernel's default either, which is half of the host's memory.
+    // Nor does the kernel's default limit apply, which is half of the host's memory.
     for (what, limited) in [
         ("blocks", sized("/large", Some(1 << 20), None)),
         ("files", sized("/large", None, Some(50))),

@@ -19,12 +19,13 @@ fn program(name: &str) -> &'static str {
     found.unwrap_or_else(|| panic!("no program {name}"))
 }
 
-/// One runner, so that all runs come from one template.
+/// A supervisor with one runner, so that all runs come from one template.
 fn lone_runner() -> Supervisor {
     start(builder().slots(1).runners_per_slot(1))
 }
 
-/// Runs a program that prints `contained` if each of its attempts fails, and then a harmless one.
+/// Runs a program that prints `contained` if each of its attempts fails, and then a harmless
+/// program.
 fn assert_contained(name: &str) {
     let supervisor = lone_runner();
     if !is_possible_or_skips(&supervisor) {
@@ -41,7 +42,7 @@ fn copy_has_only_standard_descriptors() {
     assert_contained("descriptors");
 }
 
-/// pid1 runs in the template's memory.
+/// pid1 runs in the template's memory, so its memory must be protected.
 #[test]
 fn copy_cannot_open_memory_of_its_pid1() {
     assert_contained("memory of pid1");
@@ -63,9 +64,9 @@ fn copy_cannot_change_limits_of_its_pid1() {
     assert_contained("limits of pid1");
 }
 
-/// Another copy must still be possible.
+/// After the attempt, another copy must still be possible.
 #[test]
-fn copy_cannot_exhaust_what_its_template_needs() {
+fn copy_cannot_exhaust_resources_of_its_template() {
     assert_contained("many processes");
     assert_contained("many descriptors");
 }
@@ -91,13 +92,13 @@ fn copy_cannot_raise_its_limits() {
     assert_contained("limits");
 }
 
-/// Without its calls of a template, the library cannot serve runs in a copy.
+/// The library cannot serve runs in a copy, which may not make the system calls of a template.
 #[test]
 fn copy_cannot_serve_as_template() {
     assert_contained("serves as a template");
 }
 
-/// Runs a program with a real-time limit of its own, and then a harmless one. Returns the outcome.
+/// Runs a program with its own real-time limit, and then a harmless program. Returns the outcome.
 fn outcome(name: &str, limit: Duration) -> Option<Outcome> {
     let supervisor = lone_runner();
     if !is_possible_or_skips(&supervisor) {
@@ -117,7 +118,7 @@ fn copy_that_stops_ends_at_its_limit() {
     }
 }
 
-/// pid1 reports the status of the first process only, and ends the others.
+/// pid1 reports only the status of the first process, and ends the other processes.
 #[test]
 fn sibling_of_copy_does_not_change_its_status() {
     if let Some(outcome) = outcome("has a sibling", Duration::from_secs(60)) {
@@ -125,7 +126,7 @@ fn sibling_of_copy_does_not_change_its_status() {
     }
 }
 
-/// Neither the memory nor the arguments of an earlier run are in the memory of a later one.
+/// The memory of a later run contains neither the memory nor the arguments of an earlier run.
 #[test]
 fn memory_of_earlier_run_is_absent() {
     let supervisor = lone_runner();
@@ -140,7 +141,7 @@ fn memory_of_earlier_run_is_absent() {
     assert_eq!(text(&supervisor, &both, &python), "found\n");
 }
 
-/// Runs a program several times, which must do the same each time.
+/// Runs a program several times. It must do the same each time.
 fn assert_repeatable(name: &str, expected: &str) {
     let supervisor = lone_runner();
     if !is_possible_or_skips(&supervisor) {

@@ -13,7 +13,7 @@ use millibox_tests::{not_started, result, skip, start, world_with_proc};
 use std::time::Duration;
 
 const PYTHON: &str = "/usr/bin/python3";
-/// The most output that a test expects.
+/// The maximum output that a test expects.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// Whether prepared programs are possible here. If not, reports the test as skipped.
@@ -58,7 +58,7 @@ fn output(supervisor: &Supervisor, request: &Request) -> Output {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs a prepared program that must exit with 0. Returns what it wrote.
+/// Runs a prepared program that must exit with 0. Returns its output.
 fn text(supervisor: &Supervisor, code: &str, prepared: &Prepared) -> String {
     let output = output(supervisor, &request(code, prepared));
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -185,7 +185,7 @@ fn figures_include_template_and_run() {
 }
 
 #[test]
-fn limits_apply_to_each_run_and_template_lives_on() {
+fn limits_apply_to_each_run_and_template_survives() {
     let supervisor = start(builder().slots(1));
     if !is_possible_or_skips(&supervisor) {
         return;
@@ -238,7 +238,7 @@ fn killed_run_ends_with_all_processes() {
     assert_eq!(text(&supervisor, "print(1)", &python), "1\n");
 }
 
-/// A template with a second thread when it is ready.
+/// A template that has a second thread when it is ready.
 const THREADS: &str = r#"
 import ctypes, threading, time
 threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
@@ -323,14 +323,14 @@ fn world_that_cannot_be_copied_is_named() {
 }
 
 #[test]
-fn template_is_started_anew_after_number_of_runs() {
+fn template_is_restarted_after_number_of_runs() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
     if !is_possible_or_skips(&supervisor) {
         return;
     }
     let prepare = Prepare::python(PYTHON, ["json"]).runs(3);
     let python = prepared(&World::minimal(), &prepare);
-    // The hash seed is the template's.
+    // All copies of a template have the same hash seed.
     let seeds: Vec<String> = (0..7)
         .map(|_| text(&supervisor, "print(hash('x'))", &python))
         .collect();
@@ -341,7 +341,7 @@ fn template_is_started_anew_after_number_of_runs() {
 }
 
 #[test]
-fn template_is_started_anew_at_its_age() {
+fn template_is_restarted_at_maximum_age() {
     let supervisor = start(builder().slots(1).runners_per_slot(1));
     if !is_possible_or_skips(&supervisor) {
         return;

@@ -17,11 +17,11 @@ fn programs() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// What a program did, for comparison.
+/// Returns the observable behaviour of a program, for comparison.
 fn observe(supervisor: &Supervisor, request: &Request) -> (Outcome, String, String, Start) {
     let output = output(supervisor, &request.clone().input(INPUT));
     let text = |bytes: &[u8]| {
-        // Addresses differ between any two runs.
+        // Addresses differ between runs.
         let text = bytes.escape_ascii().to_string();
         let mut parts = text.split("0x");
         let first = parts.next().unwrap_or_default().to_owned();
@@ -38,8 +38,8 @@ fn observe(supervisor: &Supervisor, request: &Request) -> (Outcome, String, Stri
     )
 }
 
-/// Compares programs with the arguments that `wrap` makes of their code. The directory with the
-/// files that it writes is /programs in the world.
+/// Compares programs with the arguments that `wrap` creates from their code. `wrap` writes files to
+/// the directory that is /programs in the world.
 fn compare(
     programs: impl Iterator<Item = (&'static str, &'static str)>,
     directory: &Path,
@@ -89,7 +89,7 @@ fn programs_by_option_are_equal_executed_and_copied() {
     });
 }
 
-/// Every tenth program, from a file and as a module.
+/// Every tenth program is run from a file and as a module.
 #[test]
 fn programs_by_file_are_equal_executed_and_copied() {
     let directory = directory();

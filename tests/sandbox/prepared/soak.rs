@@ -6,8 +6,8 @@ use crate::growth::settled_usage;
 use millibox::{Outcome, Prepare, Prepared, Start, Supervisor};
 use millibox_tests::{Footprint, start, wait, world_with_proc};
 
-/// A run that finds anything of an earlier run exits with 1. It leaves files, objects of System V
-/// IPC and processes.
+/// The program leaves files, objects of System V IPC and processes behind. It exits with 1 if it
+/// finds anything of an earlier run.
 const LEAVES_THINGS: &str = r#"
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -23,7 +23,7 @@ if os.fork() == 0:
 os._exit(bool(found))
 "#;
 
-/// One of this number of runs leaves things behind.
+/// One run in this number of runs leaves things behind.
 const LEAVING_INTERVAL: usize = 10;
 
 /// Makes this number of runs in two threads.
@@ -81,7 +81,8 @@ fn runs_of_prepared_program_leave_nothing() {
     assert_nothing_is_left(400);
 }
 
-/// `MILLIBOX_SOAK=1000000 cargo test --test sandbox -- --ignored --nocapture prepared::soak`
+/// Run it with `MILLIBOX_SOAK=1000000 cargo test --test sandbox -- --ignored --nocapture
+/// prepared::soak`.
 #[test]
 #[ignore = "takes as long as MILLIBOX_SOAK runs, by default 100000"]
 fn many_runs_of_prepared_program_leave_nothing() {

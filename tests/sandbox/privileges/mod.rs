@@ -1,4 +1,4 @@
-//! The privileges that each process keeps, at rest and while a program runs, as /proc shows them.
+//! The privileges that each process keeps while idle and while a program runs, as /proc shows them.
 //! The supervisor, the keeper and a pid1 with its own memory are killed if they make a system call
 //! that they never need.
 //!
@@ -23,12 +23,12 @@ use std::time::Duration;
 /// A user id that no other process has.
 const USER: u32 = 61_234;
 
-/// A client in its own process, with one runner, and all processes below it.
+/// A client in its own process with one runner, and all its descendants.
 struct Scene {
     client: Child,
     _copies: Option<tempfile::TempDir>,
     backend: String,
-    /// Names and PIDs, from the client downwards.
+    /// The names and PIDs, from the client downwards.
     processes: Vec<(&'static str, i32)>,
 }
 

@@ -63,7 +63,7 @@ fn namespaces(processes: &[(&'static str, i32)]) -> Option<Vec<String>> {
                 .display()
                 .to_string();
             let maker = *makers.entry(link).or_insert_with(|| match (*name, kind) {
-                // The runner enters it. The mounter that created it has ended.
+                // The runner has entered this namespace. The mounter that created it has ended.
                 ("runner", "mnt") => "template's",
                 ("runner", _) => "runner's",
                 ("client", _) => "",
@@ -113,7 +113,7 @@ fn descriptors(pid: i32) -> Option<String> {
                 .to_owned(),
             "/memfd" => "runner's memory".to_owned(),
             "/proc" => "/proc (O_PATH)".to_owned(),
-            // From a mount namespace with another /dev.
+            // The second path occurs in a mount namespace with another /dev.
             "/dev/null" | "/null" => "/dev/null".to_owned(),
             path if path.ends_with("/net/sockstat") => "number of sockets".to_owned(),
             path if path.contains("/millibox-") && !file.starts_with("millibox-") => if writes {
@@ -180,8 +180,8 @@ fn programs(pid: i32) -> Option<Vec<Program>> {
         // SAFETY: with a null address, the kernel only returns the number of instructions.
         let length = unsafe { libc::ptrace(GET_FILTER, pid, index, 0usize) };
         if length < 0 {
-            // ENOENT: no other program exists. EINVAL: the process has no program. Otherwise, the
-            // kernel cannot return programs, or not to this process.
+            // ENOENT means that no other program exists, and EINVAL that the process has no
+            // program. For other errors, the kernel cannot return programs, or not to this process.
             let errno = std::io::Error::last_os_error().raw_os_error();
             all = all.filter(|all| {
                 errno == Some(libc::ENOENT) || all.is_empty() && errno == Some(libc::EINVAL)
@@ -260,7 +260,7 @@ fn rows(scene: &Scene) -> Vec<Row> {
     scene.processes.iter().enumerate().map(row).collect()
 }
 
-/// The rows of a client at rest, and the program of a client that runs one.
+/// The rows of an idle client, and the program of a client that runs a program.
 fn all_rows(user: Option<u32>) -> (Vec<Row>, String) {
     let rest = Scene::start(user, false, &[]);
     let backend = rest.backend.clone();
@@ -319,7 +319,7 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-/// Asserts what holds on every machine and for every user.
+/// Asserts the facts that hold on every machine and for every user.
 fn check(rows: &[Row], keeper_user: Option<&str>) {
     let runners = "NET_ADMIN, SYS_CHROOT, SYS_ADMIN";
     let mut expected = vec![

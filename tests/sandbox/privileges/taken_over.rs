@@ -18,7 +18,7 @@ enum Answer {
     Returned(i64),
     /// The call killed the process with this signal.
     Ended(i32),
-    /// This process may not trace the other one.
+    /// This process may not trace the other process.
     Forbidden,
 }
 
@@ -29,8 +29,8 @@ enum Argument {
 }
 use Argument::{Number, Text};
 
-/// Waits until `pid` is stopped or has ended; returns the signal that ended it. If this process
-/// is also its parent, the end is left for the library to wait for.
+/// Waits until `pid` has stopped or ended. Returns the signal that ended it. If this process is the
+/// parent of `pid`, the library remains responsible for reaping it.
 fn wait_for(pid: i32) -> Option<i32> {
     // SAFETY: the structure consists of plain numbers, which the kernel writes.
     let (signal, how) = unsafe {
@@ -72,7 +72,7 @@ fn set_registers(pid: i32, registers: &libc::user_regs_struct) {
     assert_eq!(traced, 0);
 }
 
-/// Makes `pid`, which waits in a system call, execute another call and resume its own.
+/// Makes `pid`, which waits in a system call, execute another call and then resume its own call.
 fn call(pid: i32, number: i64, arguments: &[Argument]) -> Answer {
     // SAFETY: all arguments are plain numbers.
     if unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) } != 0 {
@@ -111,7 +111,7 @@ fn call(pid: i32, number: i64, arguments: &[Argument]) -> Answer {
         &mut changed.r8,
         &mut changed.r9,
     ];
-    // Below the part of the stack that the process uses.
+    // The strings are placed below the part of the stack that the process uses.
     let mut room = before.rsp - 4096;
     for (at, place) in places.into_iter().enumerate() {
         *place = match arguments.get(at) {
@@ -276,7 +276,8 @@ fn forbidden_call_kills_supervisor_without_keeper() {
     }
 }
 
-/// Calls that a libc tries, or that only later kernels have, return an error.
+/// Calls that a libc tries, or that only later kernels have, return an error instead of killing the
+/// process.
 #[test]
 fn calls_of_libraries_do_not_kill_supervisor() {
     let supervisor = small();
@@ -542,7 +543,7 @@ fn begin_to_stop_after_receipt(pid: i32) -> bool {
     }
 }
 
-/// The kernel may have given the launch to a target that does not continue.
+/// The kernel may have delivered the launch to a target that does not continue.
 #[test]
 fn run_received_by_target_that_stays_stopped_returns_error() {
     let supervisor = small();

@@ -88,7 +88,7 @@ fn frame_with_malformed_body_is_rejected() {
         &malformed(&DecodeError::Trailing(4)),
     );
     for length in 0..20 {
-        // Arbitrary bytes: the supervisor rejects them and survives.
+        // The supervisor rejects arbitrary bytes and survives.
         let noise: Vec<u8> = (0..length * 7)
             .map(|index| (index * 37 + length * 11) as u8)
             .collect();
@@ -113,7 +113,7 @@ fn body_in_memfd_must_be_sealed() {
         }
         .encode()
     };
-    // A valid request.
+    // This request is valid.
     let id = client.id();
     client.send(&header(id), &[memfd(&body, sealed).as_fd(), probe.as_fd()]);
     assert_eq!(client.result().1.outcome, Outcome::Exited(7));
@@ -196,7 +196,7 @@ fn message_of_wrong_kind_is_rejected() {
 #[test]
 fn client_that_reads_late_receives_all_results() {
     let mut client = RawClient::start();
-    // More replies than fit into the socket.
+    // Request more replies than fit into the socket.
     for id in 0..3000u64 {
         client.send(&frame(Kind::Run, id + 10_000, b""), &[]);
     }
@@ -207,7 +207,7 @@ fn client_that_reads_late_receives_all_results() {
 }
 
 /// Changes some bytes of valid requests. Each request is answered once, under its id, and the next
-/// one is accepted. `MILLIBOX_FRAMES` sets the number of requests.
+/// request is accepted. `MILLIBOX_FRAMES` sets the number of requests.
 #[test]
 fn mutated_requests_are_answered_once() {
     let mut client = RawClient::start();
@@ -235,7 +235,7 @@ fn mutated_requests_are_answered_once() {
                 // At least one byte remains to change.
                 3 => drop((body.len() > 1).then(|| body.remove(at))),
                 4 => body.truncate(at.max(1)),
-                // The numbers are at the end.
+                // The numbers of the request are at the end.
                 _ => {
                     let end = body.len() - 1 - random.below(body.len().min(40) as u64) as usize;
                     body[end] = [0, 1, 0x7f, 0x80, 0xff][random.below(5) as usize];

@@ -1,5 +1,5 @@
-//! The wire protocol: the supervisor rejects each frame that it cannot read, and accepts the next
-//! one.
+//! The wire protocol. The supervisor rejects each frame that it cannot read, and accepts the next
+//! frame.
 
 mod frames;
 mod runs;

@@ -243,7 +243,7 @@ fn pair_with_one_runner_is_rejected() {
     client.assert_works();
 }
 
-/// Both runs of a pair are answered, for each fault of the frame.
+/// For each fault in the frame, both runs of the pair are answered.
 #[test]
 fn pair_with_one_wrong_run_is_rejected_as_a_whole() {
     let mut client = RawClient::start();

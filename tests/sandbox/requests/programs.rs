@@ -1,4 +1,4 @@
-//! Programs: by path, by descriptor and by name, and those that cannot be executed.
+//! Programs by path, by descriptor and by name, and programs that cannot be executed.
 
 use super::{assert_client_rejects, assert_not_started, exec_error};
 use crate::supervisor;
@@ -142,7 +142,7 @@ fn program_by_descriptor_runs() {
         result(&supervisor, &request(["exit", "5"])).outcome,
         Outcome::Exited(5)
     );
-    // A memfd works as well.
+    // A memfd also works.
     let memfd = rustix::fs::memfd_create("program", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     let mut from = std::fs::File::open(millibox_tests::executable("probe")).unwrap();
     std::io::copy(

@@ -24,7 +24,7 @@ fn results_can_be_waited_for_in_any_order() {
     }
 }
 
-/// Long requests travel in memfds, which are created only when the request is sent.
+/// Long requests are sent in memfds, which are created only when the request is sent.
 #[test]
 fn long_waiting_requests_use_no_descriptors() {
     let supervisor = start(builder().slots(1));
@@ -107,7 +107,7 @@ fn many_threads_can_share_a_supervisor() {
 fn slots_run_in_parallel() {
     let supervisor = start(builder().slots(3));
     assert_eq!(supervisor.info().slots(), 3);
-    // Each program reports that it runs while the others still sleep.
+    // Each program reports that it is running while the others are still sleeping.
     let sleepers: Vec<_> = (0..3).map(|_| start_sleeper(&supervisor, &[])).collect();
     assert!(
         sleepers

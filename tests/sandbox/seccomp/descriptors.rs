@@ -1,4 +1,4 @@
-//! Compiled seccomp programs that the caller passes by descriptor, valid and invalid.
+//! Valid and invalid compiled seccomp programs that the caller passes by descriptor.
 
 use super::call;
 use crate::supervisor;
@@ -78,11 +78,11 @@ fn each_invalid_seccomp_program_has_its_own_error() {
         return_action(ALLOW)[..7].to_vec(),
         [return_action(ALLOW), vec![0; 3]].concat(),
         return_action(ALLOW).repeat(4097),
-        // An unknown instruction, a jump past the end, and a load from outside the data.
+        // These are an unknown instruction, a jump past the end, and a load from outside the data.
         [instruction(0xffff, 0, 0, 0), return_action(ALLOW)].concat(),
         [instruction(0x15, 9, 0, 0), return_action(ALLOW)].concat(),
         [instruction(0x20, 0, 0, 4000), return_action(ALLOW)].concat(),
-        // No return at the end.
+        // This program has no return at the end.
         instruction(0x20, 0, 0, 0),
     ];
     let mut errors: Vec<RequestMistake> = bad.iter().map(|bytes| rejection(bytes)).collect();

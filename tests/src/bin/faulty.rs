@@ -1,6 +1,6 @@
 //! Starts the supervisor under a seccomp listener, so that tests can inject faults. Tests copy this
-//! executable to the place of the supervisor's. Beside it lie a `socket` and a file `supervisor`,
-//! which contains the path of the real supervisor.
+//! executable to the place of the supervisor's. Its directory also contains a `socket` and a file
+//! `supervisor` with the path of the real supervisor.
 //!
 //! The program attaches a seccomp program that reports nearly every system call of the supervisor
 //! and its descendants to the listener (seccomp_unotify(2)). It sends the listener through the
@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
-/// System calls that cannot fail, and those that could not continue after a notification.
+/// System calls that cannot fail, and system calls that could not continue after a notification.
 const UNREPORTED_CALLS: [i64; 9] = [
     libc::SYS_exit,
     libc::SYS_exit_group,
@@ -61,7 +61,7 @@ fn exec_supervisor() -> Result<(), String> {
     // A sibling process that shares the table of descriptors sends the listener. Its system calls
     // are not reported.
     let flags = libc::CLONE_FILES | libc::CLONE_PARENT | libc::SIGCHLD;
-    // SAFETY: as fork(2), in a process of one thread.
+    // SAFETY: the call works like fork(2), and the process has one thread.
     match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
         -1 => return Err(failed("clone")),
         0 => {

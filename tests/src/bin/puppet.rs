@@ -1,8 +1,8 @@
 //! A program that executes its arguments as commands, one after another. It acts as a solution or
 //! an interactor.
 //!
-//! Arguments before `--` are commands. Those after it come from the judge; only `note` and `given`
-//! read them. The program uses plain system calls, and signals kill it like a C program.
+//! Arguments before `--` are commands. Arguments after it come from the judge; only `note` and
+//! `given` read them. The program uses plain system calls, and signals kill it like a C program.
 
 #![allow(unsafe_code, reason = "uses plain system calls like a C program")]
 

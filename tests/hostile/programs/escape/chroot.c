@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-attempts = "leave the root by chroot and pivot_root, as in an escape from a chroot jail"
+attempts = "leave the root with chroot and pivot_root, as in an escape from a chroot jail"
 must = "both calls are refused, and `..` of the root is the root"
 held_by = "seccomp; no capabilities; the world is the root of the mount namespace"
 with = ["root", "proc"]

@@ -20,7 +20,7 @@ static void attack(void)
         must(read(ends[0], block, 4096));
     loff_t at = 0;
     if (splice(fd, &at, ends[1], NULL, 1, 0) < 0 && errno == EINVAL)
-        return; /* The profile leaves no way to begin. */
+        return; /* The profile prevents the attempt. */
     must(write(ends[1], "hostile", 7));
     char text[64] = "";
     must(file_read("/shared/note", text, sizeof text));

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-attempts = "open files of the host by handle, without a path"
+attempts = "open files of the host by handle and without a path"
 must = "both calls are refused"
 held_by = "seccomp; open_by_handle_at needs capabilities in the initial user namespace"
 repeats = ["shocker (Docker, 2014)"]

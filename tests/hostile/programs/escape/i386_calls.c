@@ -3,7 +3,7 @@ class = "escape"
 attempts = """\
 make system calls through the i386 interrupt, where the same numbers have other meanings"""
 must = "the process is killed"
-held_by = "seccomp kills on another architecture"
+held_by = "seccomp kills a process that uses another architecture"
 profiles = ["default", "separate"]
 control = "seccomp"
 --- */

@@ -1,8 +1,8 @@
 /* ---
 class = "escape"
 attempts = "execute a handmade i386 program"
-must = "it is killed at its first call, or cannot be executed"
-held_by = "seccomp kills on another architecture"
+must = "the program is killed at its first call, or cannot be executed"
+held_by = "seccomp kills a process that uses another architecture"
 profiles = ["default", "separate"]
 control = "seccomp"
 --- */

@@ -22,7 +22,7 @@ static void attack(void)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog one = { 1, &allow }, other = { 4, notify };
-    /* A profile may refuse filters. Then the program cannot try to undo anything. */
+    /* If the profile refuses filters, the program cannot make its attempt. */
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &one) != 0 && errno != EINVAL)
         broken("a filter");
     refused("unshare", unshare(CLONE_NEWUSER));

@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-attempts = "mount, unmount, bind and remount, by the old and the new calls"
+attempts = "mount, unmount, bind and remount, with the old and the new calls"
 must = "all calls are refused"
 held_by = "seccomp; no capabilities"
 repeats = ["CVE-2022-0185 (Linux, from containers)"]

@@ -11,7 +11,7 @@ static void attack(void)
 {
     refused_or("setns", setns(0, 0), EINVAL);
     refused_or("setns to a mount namespace", setns(0, CLONE_NEWNS), EINVAL);
-    /* Again with capabilities in a new user namespace, if one can be created. */
+    /* Try again with capabilities in a new user namespace, if one can be created. */
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0)
         refused_or("setns with capabilities", setns(0, CLONE_NEWNS), EINVAL);
     /* An ioctl returns the owner of that namespace. */

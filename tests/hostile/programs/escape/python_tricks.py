@@ -3,7 +3,7 @@
 # attempts = """\
 # escape from an interpreter: host files through `..`, other processes in /proc, sockets of the \
 # host, os.setuid"""
-# must = "it finds nothing of the host"
+# must = "the program finds nothing of the host"
 # held_by = "mount, PID and network namespaces"
 # with = ["proc"]
 # limits = { memory = "128M", processes = 8 }

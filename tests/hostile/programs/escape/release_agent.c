@@ -35,7 +35,7 @@ static void attack(void)
             refused("unshare", -1);
             return;
         }
-        /* The limit of cgroup namespaces may be reached. Then use the current one. */
+        /* If the limit on cgroup namespaces has been reached, use the current namespace. */
         must(unshare(CLONE_NEWUSER | CLONE_NEWNS));
     }
     for (int i = 0; i < 5; i++)

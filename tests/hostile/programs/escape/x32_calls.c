@@ -1,6 +1,6 @@
 /* ---
 class = "escape"
-attempts = "make calls by x32 numbers, which a list of x86-64 numbers does not contain"
+attempts = "make calls with x32 numbers, which a list of x86-64 numbers does not contain"
 must = "ENOSYS, or the process is killed"
 held_by = "seccomp"
 profiles = ["default", "separate"]

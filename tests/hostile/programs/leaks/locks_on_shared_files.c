@@ -2,7 +2,7 @@
 class = "leaks"
 attempts = "send one bit to a neighbour with a lock on a file that both may read"
 must = "locks belong to the file; this exception is documented"
-held_by = "worlds that share no files without need"
+held_by = "worlds that share no unnecessary files"
 with = ["shared"]
 pair = "beside"
 expect = "escaped"

@@ -2,7 +2,7 @@
 class = "leaks"
 attempts = """\
 find memory of the previous run in its figures or its limit: page cache, shared memory, dentries"""
-must = "it can use its whole limit"
+must = "the run can use its whole limit"
 held_by = "a memory cgroup that is emptied between runs; IPC and mount namespaces"
 pair = "after"
 limits = { memory = "48M" }

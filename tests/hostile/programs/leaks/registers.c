@@ -2,8 +2,8 @@
 class = "leaks"
 attempts = """\
 find data of the sandbox: initial registers, the unused stack, auxiliary vector, zero pages"""
-must = "it finds only its own data"
-held_by = "execve clears them"
+must = "the program finds only its own data"
+held_by = "execve clears registers and memory"
 profiles = ["default", "none", "separate"]
 --- */
 #include "hostile.h"

@@ -11,7 +11,7 @@ expect = "contained or memory_limit"
 --- */
 #include "hostile.h"
 
-/* The memory for file names that ext4 and btrfs keep while a directory is partly read. */
+/* The memory that ext4 and btrfs use for file names while a directory is partly read. */
 enum { KEPT = 17 << 10 };
 
 static void attack(void)

@@ -1,8 +1,8 @@
 /* ---
 class = "memory"
 attempts = """\
-use kernel memory that no cgroup is charged for, through futexes: 32 KiB for each thread that \
-waits for 128 of them, and a hash table of any size, whose creation also stops a CPU"""
+use kernel memory that is charged to no cgroup, through futexes: 32 KiB for each thread that waits \
+for 128 of them, and a hash table of any size, whose creation also stops a CPU"""
 must = "futex_waitv returns ENOSYS and PR_FUTEX_HASH returns EINVAL; futex works"
 held_by = "seccomp"
 profiles = ["default", "separate"]
@@ -29,7 +29,7 @@ static void attack(void)
     refused_or("PR_FUTEX_HASH", prctl(FUTEX_HASH, 1 /* SET_SLOTS */, 2, 0, 0), EINVAL);
     refused_or("with an upper half", syscall(SYS_prctl, 0x100000000 | FUTEX_HASH, 1, 2, 0, 0),
         EINVAL);
-    /* The word has another value, so no thread sleeps if the call works. */
+    /* The word has a different value, so no thread sleeps if the call works. */
     long answer = syscall(449 /* futex_waitv */, waiters, 128, 0, NULL, 0);
     if (answer == -1 && errno == EAGAIN)
         escaped("futex_waitv works");

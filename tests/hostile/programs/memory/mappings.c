@@ -1,7 +1,7 @@
 /* ---
 class = "memory"
 attempts = """\
-fill kernel memory with mappings in several processes, where every second page has another \
+fill kernel memory with mappings in several processes, where every second page has a different \
 protection"""
 must = "the memory limit ends the run"
 held_by = "memory cgroup; RLIMIT_AS; 65530 mappings for each process"

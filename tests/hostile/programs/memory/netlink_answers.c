@@ -38,8 +38,8 @@ static void attack(void)
                 must(getsockopt(netlink, SOL_SOCKET, SO_MEMINFO, info, &length));
         }
         held += info[0];
-        /* Far above the limit, because the supervisor checks every 10 ms, but may have to wait for
-         * its CPU. */
+        /* This is far above the limit, because the supervisor checks every 10 ms but may have to
+         * wait for its CPU. */
         if (held >= 160 * MIB)
             escaped("%ld MiB of answers in %d sockets", held / MIB, i + 1);
     }

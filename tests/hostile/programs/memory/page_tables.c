@@ -2,7 +2,7 @@
 class = "memory"
 attempts = """\
 touch one page in every 2 MiB of a huge mapping, which uses as much memory for page tables as for \
-pages"""
+the pages"""
 must = "page tables count"
 held_by = "memory cgroup; RLIMIT_AS"
 limits = { memory = "24M" }

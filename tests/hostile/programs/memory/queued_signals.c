@@ -15,7 +15,7 @@ exception = "RLIMIT_AS does not count kernel memory; RLIMIT_SIGPENDING bounds it
 when = ["hybrid"]
 expect = "memory_limit or contained"
 exception = """\
-where the kernel cannot wait, as for a queued signal, it exceeds the limit by some per cent until \
+where the kernel cannot wait, as for a queued signal, it exceeds the limit by a few percent until \
 the next allocation that can wait"""
 --- */
 #include "hostile.h"

@@ -17,8 +17,8 @@ RLIMIT_AS does not count kernel memory; tcp_mem bounds all TCP connections of th
 when = ["cgroup2"]
 expect = "memory_limit or contained"
 exception = """\
-the kernel accepts data that arrives at a socket even above the limit; the supervisor ends the \
-run some milliseconds later, when the kernel reports it"""
+the kernel accepts data that arrives at a socket even above the limit; the supervisor ends the run \
+a few milliseconds later, when the kernel reports it"""
 --- */
 #include "hostile.h"
 

@@ -18,8 +18,8 @@ RLIMIT_AS does not count kernel memory; udp_mem bounds all UDP sockets of the ho
 when = ["cgroup2"]
 expect = "memory_limit or contained"
 exception = """\
-the kernel accepts data that arrives at a socket even above the limit; the supervisor ends the \
-run some milliseconds later, when the kernel reports it"""
+the kernel accepts data that arrives at a socket even above the limit; the supervisor ends the run \
+a few milliseconds later, when the kernel reports it"""
 --- */
 #include "hostile.h"
 

@@ -20,13 +20,13 @@ RLIMIT_AS does not count kernel memory; udp_mem bounds all UDP sockets of the ho
 when = ["cgroup2"]
 expect = "memory_limit or contained"
 exception = """\
-the kernel accepts data that arrives at a socket even above the limit; the supervisor ends the \
-run some milliseconds later, when the kernel reports it"""
+the kernel accepts data that arrives at a socket even above the limit; the supervisor ends the run \
+a few milliseconds later, when the kernel reports it"""
 --- */
 #include "hostile.h"
 
-/* The supervisor counts 272 KiB for each socket. This number is below the one at which it ends the
- * run. */
+/* The supervisor counts 272 KiB for each socket. This number of sockets is too small to make it end
+ * the run. */
 enum { SOCKETS = 110 };
 
 /* The kernel charges an arriving packet without checking the limit, because it cannot wait at

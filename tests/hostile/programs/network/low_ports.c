@@ -1,8 +1,8 @@
 /* ---
 class = "network"
 attempts = """\
-listen on privileged ports and change their bound, as user 0 inside the world with a loopback \
-interface"""
+listen on privileged ports and change the range of such ports, as user 0 inside the world with a \
+loopback interface"""
 must = "the effects stay in its own network namespace"
 held_by = "network namespace; read-only procfs"
 with = ["root", "loopback", "proc"]

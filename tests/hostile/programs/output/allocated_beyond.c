@@ -1,7 +1,7 @@
 /* ---
 class = "output"
 attempts = """\
-make the file system allocate space behind the end of a file without a change of its size \
+make the file system allocate space beyond the end of a file without changing its size \
 (FALLOC_FL_KEEP_SIZE), or move its content beyond the limit (FALLOC_FL_INSERT_RANGE)"""
 must = "the calls are refused, because RLIMIT_FSIZE applies to sizes only"
 held_by = "seccomp"

@@ -9,7 +9,7 @@ limits = { cpu = "60s", real = "90s" }
 --- */
 #include "hostile.h"
 
-/* An emulated machine with little CPU time of its host needs more than 20 seconds of CPU time. */
+/* An emulated machine that gets little CPU time from its host needs more than 20 s of CPU time. */
 static void attack(void)
 {
     must(chdir("/box/feedback"));

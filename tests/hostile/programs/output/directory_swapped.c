@@ -1,8 +1,8 @@
 /* ---
 class = "output"
 attempts = """\
-replace the directory that the judge reads and removes by a symbolic link to a directory of the \
-host"""
+put a symbolic link to a directory of the host in place of the directory that the judge reads \
+and removes"""
 must = "the judge reads and removes the directory that it opened before, and follows no link"
 held_by = "the judge opens its descriptors before the run"
 repeats = ["CVE-2024-28189 (Judge0)"]

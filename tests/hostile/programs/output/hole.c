@@ -1,6 +1,6 @@
 /* ---
 class = "output"
-attempts = "write one byte a gigabyte behind the end of a file"
+attempts = "write one byte a gigabyte beyond the end of a file"
 must = "write returns EFBIG"
 held_by = "RLIMIT_FSIZE"
 with = ["box"]

@@ -14,7 +14,7 @@ static void attack(void)
 {
     char count[16];
     int times = strcmp(role, "run") == 0 ? 0 : atoi(role);
-    /* The process's clock continues. A multiple of the limit suffices. */
+    /* The process's clock continues across the exec. A multiple of the limit is enough. */
     if (clock_ns(CLOCK_PROCESS_CPUTIME_ID) > 500l * 1000000)
         escaped("%d execs", times);
     snprintf(count, sizeof count, "%d", times + 1);

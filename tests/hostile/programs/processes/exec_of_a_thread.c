@@ -3,7 +3,7 @@ class = "processes"
 attempts = """\
 execute a program from a second thread while others spin, so that it takes over the first \
 thread's id"""
-must = "it remains the first process of the run, and its exit is the result"
+must = "the process remains the first process of the run, and its exit is the result"
 held_by = "pid1"
 with = ["program"]
 expect = "exited 7"

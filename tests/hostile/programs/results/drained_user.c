@@ -1,8 +1,8 @@
 /* ---
 class = "results"
 attempts = """\
-exhaust what the kernel counts for a user while another run is active: pages in pipes, \
-descriptors in flight, keys, watches"""
+exhaust the resources that the kernel counts for a user while another run is active: pages in \
+pipes, descriptors in flight, keys, watches"""
 must = "a neighbour still starts and ends"
 held_by = "limits; the sandbox needs few of these resources"
 pair = "beside"

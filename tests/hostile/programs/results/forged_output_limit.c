@@ -1,6 +1,6 @@
 /* ---
 class = "results"
-attempts = "raise SIGXFSZ without an output limit, to look like a process that reached one"
+attempts = "send SIGXFSZ to itself without an output limit, to look like a process that reached one"
 must = "the result reports a signal"
 held_by = "without an output limit, SIGXFSZ is a signal like any other"
 expect = "signaled 25"

@@ -22,7 +22,7 @@ static void attack(void)
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     char *from = must(mmap(NULL, 20 * GIB, PROT_READ | PROT_WRITE, flags, -1, 0));
     char *to = must(mmap(NULL, 20 * GIB, PROT_READ | PROT_WRITE, flags, -1, 0));
-    /* One page only, because kernels before 6.13 lack this advice and return EINVAL themselves. */
+    /* Use one page only, because kernels before 6.13 lack this advice and return EINVAL. */
     refused_or("MADV_GUARD_INSTALL", madvise(from, 4096, GUARD_INSTALL), EINVAL);
     refused_or("MADV_GUARD_REMOVE", madvise(from, 4096, GUARD_REMOVE), EINVAL);
     refused_or("with an upper half", syscall(SYS_madvise, from, 4096, 0x100000000 | GUARD_INSTALL),

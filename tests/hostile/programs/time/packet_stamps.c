@@ -1,7 +1,7 @@
 /* ---
 class = "time"
 attempts = """\
-turn time stamps of packets on and off by a request for one, which interrupts all CPUs to patch \
+switch time stamps of packets on and off by requesting one, which interrupts all CPUs to patch \
 kernel code, and stamps all packets of the host"""
 must = "the ioctl returns ENOTTY; interfaces can be listed"
 held_by = "seccomp allows only a few ioctls"

@@ -1,4 +1,4 @@
-//! The changes of the client's circumstances, and the options for `main`.
+//! The changes to the client's circumstances, and the options for `main`.
 
 use millibox::{Builder, Mount, World};
 use std::ffi::CString;
@@ -30,8 +30,8 @@ pub fn mount(source: &str, target: &str, kind: &str, flags: u64, data: &str) -> 
     check(answer, &format!("mount at {target}"))
 }
 
-/// Masks /proc like Docker and Podman: covers files by /dev/null, covers directories by an empty
-/// read-only tmpfs, and makes others read-only. Missing paths are skipped.
+/// Masks /proc like Docker and Podman. Covers files with /dev/null, covers directories with an
+/// empty read-only tmpfs, and makes other paths read-only. Missing paths are skipped.
 fn mask_proc() -> Result<(), String> {
     for name in [
         "kcore",
@@ -236,7 +236,7 @@ fn change_inherited_state() -> Result<(), String> {
             &raw const node,
             2,
         );
-        // Descriptors that every child inherits.
+        // Every child inherits these descriptors.
         for _ in 0..3 {
             libc::open(c"/etc/passwd".as_ptr(), libc::O_RDONLY);
         }

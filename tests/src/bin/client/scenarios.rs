@@ -12,8 +12,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Polls a run while memory for the stack of a thread is missing. No earlier thread has left a
-/// stack for reuse.
+/// Polls a run while no memory is available for the stack of a thread. No earlier thread has left a
+/// stack that could be reused.
 pub fn poll_without_thread(supervisor: &Supervisor, request: &Request) {
     let first = supervisor.run(request).expect("a run");
     let mut limit = libc::rlimit {
@@ -121,7 +121,7 @@ pub fn run_with_descriptors_in_flight(
     let cpu = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let before = cpu();
     println!("waits={}", !is_over(&waiting[0], 1));
-    // No caller waits now, so the library's own thread reads.
+    // No caller is waiting now, so the library's own thread reads.
     std::thread::sleep(Duration::from_secs(1));
     let used = cpu() - before;
     println!("cpu_ms={}", used.tv_sec * 1000 + used.tv_nsec / 1_000_000);

@@ -15,7 +15,8 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
                 wait_for(pid);
             }
         }
-        // One long system call: it fills the page tables of many mappings of the same 16 MiB.
+        // Makes one long system call, which fills the page tables of many mappings of the same 16
+        // MiB.
         "long-call" => {
             let bytes = 16usize << 20;
             let memory = syscall(libc::SYS_memfd_create, [c"m".as_ptr() as usize, 0])
