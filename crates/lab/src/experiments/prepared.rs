@@ -25,8 +25,9 @@ const PYTHON: &str = "/usr/bin/python3";
 /// The directory of additional modules in the world. A world with a mount below /tmp cannot have a
 /// template.
 const PACKAGES: &str = "/packages";
-/// The place of a module in a world. It has another name than the module, because a copy executes
-/// the interpreter if the working directory, here the root, hides an imported module.
+/// The directory of a module in a world. Its name differs from the module's name, because a copy
+/// executes the interpreter again if the working directory, here the root, hides an imported
+/// module.
 const MODULES: &str = "/modules";
 const REAL_TIME: &str = "real time";
 const WALL_TIME: &str = "wall time for each run";
