@@ -38,6 +38,8 @@ mod load;
 mod oidc;
 #[path = "site/rounds.rs"]
 mod rounds;
+#[path = "site/search.rs"]
+mod search;
 #[path = "site/staff.rs"]
 mod staff;
 #[path = "site/statements.rs"]

@@ -6,7 +6,7 @@
 use super::time::Time;
 use super::visibility::Relation;
 use crate::db::contest::{MemberRole, Visibility as ContestVisibility};
-use crate::db::problem::{Problem, Visibility};
+use crate::db::problem::{Problem, Tag, Visibility};
 use crate::db::user::Role;
 
 /// The sender of a request; guests have no id.
@@ -35,6 +35,10 @@ impl Viewer {
 
 /// What a user may do with a problem outside contests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each right is given by itself"
+)]
 pub struct ProblemAccess {
     /// See it.
     pub view: bool,
@@ -44,6 +48,15 @@ pub struct ProblemAccess {
     pub attach: bool,
     /// Change it, download it and see all submissions to it.
     pub edit: bool,
+    /// See its hidden tags.
+    pub hidden_tags: bool,
+}
+
+impl ProblemAccess {
+    /// Whether the user sees a tag of the problem.
+    pub fn sees_tag(self, tag: &Tag) -> bool {
+        self.hidden_tags || !tag.hidden
+    }
 }
 
 /// What a user may do with a problem outside contests.
@@ -60,6 +73,7 @@ pub fn problem(viewer: Viewer, problem: &Problem) -> ProblemAccess {
         submit: view && viewer.user.is_some(),
         attach: view && viewer.user.is_some(),
         edit,
+        hidden_tags: edit || (view && viewer.is_teacher()),
     }
 }
 
@@ -208,22 +222,28 @@ mod tests {
             visibility,
             owner_id,
         };
-        // Role, visibility, owner: view, submit, attach, edit.
+        // Role, visibility, owner: view, submit, attach, edit, hidden tags.
         let table = [
-            (None, Visibility::Public, 2, "v---"),
-            (None, Visibility::ContestOnly, 2, "----"),
-            (None, Visibility::Private, 2, "----"),
-            (Some(Role::User), Visibility::Public, 2, "vsa-"),
-            (Some(Role::User), Visibility::ContestOnly, 2, "----"),
-            (Some(Role::User), Visibility::Private, 1, "vsae"),
-            (Some(Role::Teacher), Visibility::ContestOnly, 2, "vsa-"),
-            (Some(Role::Teacher), Visibility::Private, 2, "----"),
-            (Some(Role::Teacher), Visibility::Private, 1, "vsae"),
-            (Some(Role::Admin), Visibility::Private, 2, "vsae"),
+            (None, Visibility::Public, 2, "v----"),
+            (None, Visibility::ContestOnly, 2, "-----"),
+            (None, Visibility::Private, 2, "-----"),
+            (Some(Role::User), Visibility::Public, 2, "vsa--"),
+            (Some(Role::User), Visibility::ContestOnly, 2, "-----"),
+            (Some(Role::User), Visibility::Private, 1, "vsaeh"),
+            (Some(Role::Teacher), Visibility::ContestOnly, 2, "vsa-h"),
+            (Some(Role::Teacher), Visibility::Private, 2, "-----"),
+            (Some(Role::Teacher), Visibility::Private, 1, "vsaeh"),
+            (Some(Role::Admin), Visibility::Private, 2, "vsaeh"),
         ];
         for (role, visibility, owner, expected) in table {
             let found = problem(viewer(role), &of(visibility, owner));
-            let flags = [found.view, found.submit, found.attach, found.edit];
+            let flags = [
+                found.view,
+                found.submit,
+                found.attach,
+                found.edit,
+                found.hidden_tags,
+            ];
             let expected: Vec<bool> = expected.chars().map(|flag| flag != '-').collect();
             assert_eq!(flags[..], expected, "{role:?} {visibility:?} {owner}");
         }

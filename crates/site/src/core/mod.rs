@@ -22,6 +22,7 @@ pub mod protocol;
 pub mod rejudging;
 pub mod roster;
 pub mod score;
+pub mod search;
 pub mod source;
 pub mod standings;
 pub mod throttle;

@@ -185,6 +185,7 @@ pub async fn set_label(tx: &mut Tx, id: i64, label: &str) -> Result<u64> {
 record! {
     /// A word that describes a problem.
     Tag {
+        problem_id: i64,
         name: String,
         /// Whether only teachers and the owner see it.
         hidden: bool,
@@ -193,9 +194,15 @@ record! {
 
 /// The tags of a problem by name.
 pub async fn tags(db: &Db, problem_id: i64) -> Result<Vec<Tag>> {
+    tags_of_range(db, problem_id, problem_id).await
+}
+
+/// The tags of all problems with ids in a range, by id and name.
+pub async fn tags_of_range(db: &Db, first: i64, last: i64) -> Result<Vec<Tag>> {
     db.all(
-        "SELECT name, hidden FROM problem_tag WHERE problem_id = $1 ORDER BY name",
-        values![problem_id],
+        "SELECT problem_id, name, hidden FROM problem_tag
+         WHERE problem_id >= $1 AND problem_id <= $2 ORDER BY problem_id, name",
+        values![first, last],
     )
     .await
 }

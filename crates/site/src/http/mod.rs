@@ -5,7 +5,8 @@
 //! | `session` | the user of a request |
 //! | `sign_in` | the first page; sign-in, sign-up and sign-out |
 //! | `language` | the language of a request |
-//! | `problems`, `packages` | problems outside contests; packages that users send |
+//! | `problems`, `problem_list` | problems outside contests; their list and the search in it |
+//! | `packages` | packages that users send |
 //! | `scene` | a contest as its viewer may see it |
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `participants`, `clocks`, `rules` | users and teams, their own times, the scoring of rounds |
@@ -70,6 +71,7 @@ mod packages;
 mod participants;
 mod parts;
 mod prints;
+mod problem_list;
 mod problems;
 mod ranking;
 mod refusal;
@@ -161,7 +163,7 @@ pub fn router(app: Arc<App>) -> Router {
             get(sign_in::password_form).post(sign_in::change_password),
         )
         .route("/reset/{token}", get(reset::form).post(reset::choose))
-        .route("/problems", get(problems::list))
+        .route("/problems", get(problem_list::list))
         .route("/problems/{id}", get(problems::show))
         .route("/problems/{id}/edit", post(problems::edit))
         .route("/problems/{id}/files/{name}", get(problems::file))

@@ -5,7 +5,7 @@ use super::jobs;
 use super::layout::{crumbs, page};
 use super::mistake::Mistake;
 use super::packages::{self, package_input};
-use super::parts::{PAGE_ROWS, button_link, check_name, empty, select, statement, submissions};
+use super::parts::{PAGE_ROWS, check_name, select, statement, submissions};
 use super::refusal::Refusal;
 use super::session::Session;
 use super::statements;
@@ -13,14 +13,15 @@ use super::upload::{self, StoredUpload};
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess};
 use crate::core::package::Manifest;
+use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::core::visibility::visible;
 use crate::core::work::Work;
-use crate::db::problem::{self, Problem, Version, Visibility};
+use crate::db::problem::{self, Problem, Tag, Version, Visibility};
 use crate::db::submission::{self, Filter};
 use crate::jobs::packages as archives;
 use crate::text::t;
-use axum::extract::{Form, Multipart, Path, Query, State};
+use axum::extract::{Form, Multipart, Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, Render, html};
@@ -65,54 +66,6 @@ async fn current(app: &App, problem: &Problem) -> Page<(Version, Manifest)> {
     let version = version.ok_or(PageError::NotFound)?;
     let manifest = Manifest::of_json(&version.manifest);
     Ok((version, manifest))
-}
-
-/// `GET /problems`.
-pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(place): Query<Place>,
-) -> Page {
-    let viewer = session.viewer();
-    let problems = problem::page(
-        &app.db,
-        place.after.unwrap_or(0),
-        viewer.id().unwrap_or(-1),
-        viewer.is_teacher(),
-        viewer.is_admin(),
-        PAGE_ROWS,
-    )
-    .await?;
-    let main = html! {
-        h1 { (t::Problems) }
-        @if viewer.is_teacher() { p { (button_link("/problems/new", t::ProblemsAdd)) } }
-        @if problems.is_empty() {
-            (empty(t::ProblemsEmpty, None))
-        } @else {
-            div.scroll { table {
-                thead { tr {
-                    th.number { (t::ProblemsNumber) } th { (t::Name) } th { (t::VisibleTo) }
-                } }
-                tbody { @for one in &problems { tr {
-                    td.number { (one.id) }
-                    td { a href={ "/problems/" (one.id) } { (one.name) } }
-                    td {
-                        span.chip {
-                            @match one.visibility {
-                                Visibility::Private => (t::ProblemVisibleOwner),
-                                Visibility::ContestOnly => (t::ProblemVisibleTeachers),
-                                Visibility::Public => (t::VisibleAllPeople),
-                            }
-                        }
-                    }
-                } } }
-            } }
-        }
-        @if let Some(last) = problems.last() && problems.len() == PAGE_ROWS as usize {
-            p { a href={ "/problems?after=" (last.id) } { (t::ProblemsFurther) } }
-        }
-    };
-    Ok(page(&session, t::Problems, main).into_response())
 }
 
 /// `GET /problems/new`.
@@ -227,13 +180,8 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
             (one, visible(relation, None, now))
         })
         .collect();
-    let tags = problem::tags(&app.db, id).await?;
-    let sees_hidden = access.edit || session.viewer().is_teacher();
-    let shown: Vec<String> = tags
-        .into_iter()
-        .filter(|tag| !tag.hidden || sees_hidden)
-        .map(|tag| tag.name)
-        .collect();
+    let mut tags = problem::tags(&app.db, id).await?;
+    tags.retain(|tag| access.sees_tag(tag));
     let main = html! {
         (crumbs(&[("/problems", &t::Problems)], &problem.name))
         h1 { (problem.name) }
@@ -245,9 +193,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                 a href={ "/rejudgings/new?problem=" (id) } { (t::ProblemJudgeAgain) }
             }
         }
-        @if !shown.is_empty() {
-            p { (t::ProblemTags { tags: shown.join(", ") }) }
-        }
+        @if !tags.is_empty() { p { (t::ProblemTags { tags: tag_links(tags) }) } }
         (statement(&manifest, text.as_deref(), &files))
         @if session.user.is_some() {
             h2 { @if access.edit { (t::Submissions) } @else { (t::YourSubmissions) } }
@@ -256,6 +202,20 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         @if access.edit { (settings(&app, &problem, &manifest).await?) }
     };
     Ok(page(&session, &problem.name, main).into_response())
+}
+
+/// Links to the problems with a tag.
+fn tag_links(tags: Vec<Tag>) -> Markup {
+    let search = |tag: Tag| Search {
+        tag: tag.name,
+        ..Search::default()
+    };
+    html! {
+        @for (index, search) in tags.into_iter().map(search).enumerate() {
+            @if index > 0 { ", " }
+            a href={ "/problems" (search.query(None)) } { (search.tag) }
+        }
+    }
 }
 
 /// What the owner of a problem may change.

@@ -3,18 +3,20 @@
 use super::error::{Page, PageError};
 use super::layout::page;
 use super::mistake::Mistake;
-use super::parts::{check_name, round_state, select, statement};
+use super::parts::{PAGE_ROWS, check_name, round_state, select, statement};
+use super::problem_list::{find as find_problems, search_form};
 use super::problems::{self, MAX_NAME};
 use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::package::Manifest;
+use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
-use crate::db::problem;
+use crate::db::problem::{self, Problem};
 use crate::text::t;
-use axum::extract::{Form, Path, State};
+use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
@@ -106,9 +108,18 @@ pub async fn create(
 }
 
 /// `GET /rounds/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(search): Query<Search>,
+) -> Page {
     let (scene, round) = Scene::managed_round(&app, &session, id).await?;
     let problems = contest::problems(&app.db, scene.contest.id).await?;
+    let found = match search.pattern().is_empty() {
+        true => None,
+        false => Some(find_problems(&app.db, session.viewer(), 0, &search, PAGE_ROWS).await?),
+    };
     let main = html! {
         (scene.top(&session, Some(&round.name)))
         h2 { (round.name) }
@@ -120,10 +131,10 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         (super::rules::forms(&round, scene.access))
         h2 { (t::Problems) }
         (order(problems.iter().filter(|one| one.round_id == id)))
-        h2 { (t::ProblemsAdd) }
+        h2 #add { (t::ProblemsAdd) }
+        (search_form(&format!("/rounds/{id}#add"), &search))
         form.fields method="post" action={ "/rounds/" (id) "/problems" } {
-            label { (t::RoundProblemNumber)
-                input name="problem" type="number" min="1" required; }
+            (problem_input(found.as_deref()))
             label { (t::Label) input name="label" required maxlength=(MAX_LABEL); }
             (select("final_method", t::RoundFinalMethod, &METHODS, "best"))
             (select("reveal", t::RoundReveal, &REVEALS, "nothing"))
@@ -131,6 +142,24 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         }
     };
     Ok(page(&session, &round.name, main).into_response())
+}
+
+/// The choice of a problem: between those that a search has found, or by its number.
+fn problem_input(found: Option<&[Problem]>) -> Markup {
+    html! {
+        @match found {
+            Some(found) if !found.is_empty() => label { (t::Problem)
+                select name="problem" { @for one in found {
+                    option value=(one.id) { (one.id) " " (one.name) }
+                } }
+            },
+            _ => {
+                @if found.is_some() { p { (t::ProblemsNotFound) } }
+                label { (t::RoundProblemNumber)
+                    input name="problem" type="number" min="1" required; }
+            }
+        }
+    }
 }
 
 /// The problems of a round, with buttons that change their order.

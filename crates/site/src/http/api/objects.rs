@@ -7,13 +7,15 @@ use super::model::{
 use super::problem::{Answer, ApiError, Problem as Failure};
 use crate::app::App;
 use crate::core::account;
+use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::db::api_token::Scope;
 use crate::db::user::{NewUser, Role};
-use crate::db::{contest, problem, user};
+use crate::db::{contest, user};
 use crate::http::error::PageError;
 use crate::http::mistake::Mistake;
 use crate::http::parts::PAGE_ROWS;
+use crate::http::problem_list;
 use crate::http::problems::{self, Place};
 use crate::http::scene::Scene;
 use crate::http::users::check_admin;
@@ -105,23 +107,23 @@ pub async fn contest(
 
 /// List the problems outside contests that the caller may see
 #[utoipa::path(get, path = "/problems", operation_id = "listProblems",
-    params(("after" = Option<i64>, Query, description = "Only problems with greater numbers")),
+    params(
+        ("after" = Option<i64>, Query, description = "Only problems with greater numbers"),
+        ("name" = Option<String>, Query,
+            description = "Only problems with this in their names; case does not count"),
+        ("tag" = Option<String>, Query,
+            description = "Only problems with this tag; case does not count"),
+    ),
     responses((status = 200, description = "A part of the list", body = List<Problem>)))]
 pub async fn problems(
     State(app): State<Arc<App>>,
     caller: Caller,
     Query(place): Query<Place>,
+    Query(search): Query<Search>,
 ) -> Answer<Json<List<Problem>>> {
     let viewer = caller.session.viewer();
-    let rows = problem::page(
-        &app.db,
-        place.after.unwrap_or(0),
-        viewer.id().unwrap_or(-1),
-        viewer.is_teacher(),
-        viewer.is_admin(),
-        PAGE_ROWS,
-    )
-    .await?;
+    let after = place.after.unwrap_or(0);
+    let rows = problem_list::find(&app.db, viewer, after, &search, PAGE_ROWS).await?;
     Ok(Json(part(rows, |one| one.id, Problem::from)))
 }
 
