@@ -72,15 +72,97 @@ fn paused_problem_is_judged_when_it_continues() {
     bob.wait_for(&format!("/submissions/{paused}"), "Accepted");
 }
 
-#[test]
-fn broken_package_is_a_fault_until_it_is_repaired() {
-    let site = Site::start(None);
-    let mut admin = first_admin(&site);
+/// A package with a checker that cannot be compiled.
+fn broken_files() -> Vec<(&'static str, &'static str)> {
     let mut files = files_of_sum();
     files.push(("problem.yaml", "name: Sum\nvalidation: custom\n"));
     files.remove(0);
     files.push(("output_validators/check/check.c", "this is no program\n"));
-    let contest = make_contest_of(&mut admin, &archive(&files));
+    files
+}
+
+#[test]
+fn managers_see_lists_of_faults_and_rejudgings_and_others_do_not() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let user = |login: &str| {
+            let mut browser = Browser::new(&site);
+            browser.sign_up("/sign-up", login);
+            browser
+        };
+        let set_role = |login: &str, role: &str| {
+            site.run(&["user", "set-role"], &[login, role]).output();
+        };
+        // The author was a teacher.
+        let mut author = user("author");
+        set_role("author", "teacher");
+        let contest = make_contest_of(&mut author, &archive(&broken_files()));
+        let members = format!("/contests/{}/members", contest.id);
+        let fields = [("login", "ada"), ("role", "owner")];
+        assert_eq!(author.post(&members, &fields).status, 303);
+        set_role("author", "user");
+        let fields = [("login", "author"), ("role", "")];
+        assert_eq!(admin.post(&members, &fields).status, 303);
+        let mut teacher = user("teacher");
+        set_role("teacher", "teacher");
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        let (mut owner, mut moderator, mut eve) = (user("owner"), user("moderator"), user("eve"));
+        for role in ["owner", "moderator"] {
+            let fields = [("login", role), ("role", role)];
+            assert_eq!(admin.post(&members, &fields).status, 303);
+        }
+        let page = format!("/contests/{}", contest.id);
+        for (path, is_empty) in [
+            ("/faults", true),
+            ("/rejudgings", true),
+            ("/faults", false),
+            ("/rejudgings", false),
+        ] {
+            if path == "/faults" && !is_empty {
+                submit(&mut bob, &contest, RIGHT);
+                admin.wait_for("/faults", "The package cannot be judged");
+                let number = contest.id.to_string();
+                let fields = [("contest", number.as_str())];
+                assert_eq!(moderator.post("/rejudgings/new", &fields).status, 303);
+            }
+            let entry = format!("href=\"{path}/1\"");
+            // Whether the viewer sees the list, and its entries.
+            for (login, browser, list, entries) in [
+                ("admin", &mut admin, true, true),
+                ("teacher", &mut teacher, true, false),
+                ("owner", &mut owner, true, true),
+                ("moderator", &mut moderator, true, true),
+                // The set belongs to the contest, and the fault to the problem.
+                ("author", &mut author, true, path == "/faults"),
+                ("bob", &mut bob, false, false),
+                ("eve", &mut eve, false, false),
+            ] {
+                let what = format!("{login} {path} {is_empty}");
+                let found = browser.get(path);
+                let status = if list { 200 } else { 404 };
+                assert_eq!(found.status, status, "{what}: {found:#?}");
+                let has_entry = found.body.contains(&entry);
+                assert_eq!(has_entry, entries && !is_empty, "{what}: {found:#?}");
+                let status = browser.get(&format!("{path}/1")).status;
+                let expected = if entries && !is_empty { 200 } else { 404 };
+                assert_eq!(status, expected, "{what}");
+                // The contest leads to the lists, in its tabs or in the navigation.
+                let manages = ["admin", "owner", "moderator"].contains(&login);
+                let tabs = browser.get(&page).body;
+                let links = tabs.matches(&format!("href=\"{path}\"")).count();
+                assert_eq!(links, usize::from(manages), "{what}: {tabs}");
+            }
+            let guest = Browser::new(&site).get(path);
+            assert_eq!(guest.location.as_deref(), Some("/sign-in"), "{guest:#?}");
+        }
+    });
+}
+
+#[test]
+fn broken_package_is_a_fault_until_it_is_repaired() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest_of(&mut admin, &archive(&broken_files()));
     let mut bob = contestant(&site, &mut admin, &contest, "bob");
     let id = submit(&mut bob, &contest, RIGHT).id();
     admin.wait_for("/faults", "The package cannot be judged");

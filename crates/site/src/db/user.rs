@@ -115,6 +115,20 @@ pub async fn has_admin(db: impl Executor) -> Result<bool> {
     Ok(found.is_some())
 }
 
+/// Whether the user owns a problem or manages a contest.
+pub async fn is_manager(db: impl Executor, id: i64) -> Result<bool> {
+    let rows = db
+        .rows(
+            "SELECT id FROM problem WHERE owner_id = $1
+             UNION ALL SELECT contest_id FROM membership
+             WHERE user_id = $1 AND role IN ('owner', 'moderator')
+             LIMIT 1",
+            values![id],
+        )
+        .await?;
+    Ok(!rows.is_empty())
+}
+
 /// Changes role and state of a user.
 pub async fn update(tx: &mut Tx, id: i64, role: Role, disabled_at: Option<Time>) -> Result<u64> {
     tx.execute(

@@ -92,7 +92,7 @@ pub async fn list(
     let all = session.viewer().is_admin();
     let state = which.state.map_or("", JobState::text);
     let jobs = job::page(&app.db, user, all, state, PAGE_ROWS).await?;
-    if jobs.is_empty() && !session.viewer().is_teacher() {
+    if jobs.is_empty() && !session.is_staff(&app).await? {
         return Err(PageError::NotFound);
     }
     let main = html! {

@@ -159,7 +159,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<Set> {
 pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
     let user = session.user_id()?;
     let sets = rejudging::page(&app.db, user, session.viewer().is_admin(), PAGE_ROWS).await?;
-    if sets.is_empty() && !session.viewer().is_teacher() {
+    if sets.is_empty() && !session.is_staff(&app).await? {
         return Err(PageError::NotFound);
     }
     let main = html! {

@@ -254,6 +254,11 @@ impl Scene {
                         (tab("/edit", &t::Settings))
                         (nav_link(&format!("/rejudgings/new?contest={}", self.contest.id),
                             t::ContestTabJudgeAgain, false))
+                        // Teachers have these links on all pages.
+                        @if !session.viewer().is_teacher() {
+                            (nav_link("/rejudgings", t::NavRejudgings, false))
+                            (nav_link("/faults", t::NavFaults, false))
+                        }
                     }
                 }
             }

@@ -9,7 +9,7 @@ use crate::core::back::Back;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::session;
-use crate::db::user::User;
+use crate::db::user::{self, User};
 use crate::text;
 use axum::extract::FromRequestParts;
 use axum::http::header::{COOKIE, SET_COOKIE};
@@ -77,6 +77,15 @@ impl Session {
     /// The digest of the session's token.
     pub fn digest(&self) -> Option<[u8; 32]> {
         self.token.as_ref().map(Token::digest)
+    }
+
+    /// Whether the user decides on what is judged: a teacher, the owner of a problem or the staff
+    /// of a contest.
+    pub async fn is_staff(&self, app: &App) -> Page<bool> {
+        let Some(id) = self.viewer().id() else {
+            return Ok(false);
+        };
+        Ok(self.viewer().is_teacher() || user::is_manager(&app.db, id).await?)
     }
 
     /// The id of the user.
