@@ -43,6 +43,30 @@ pub struct Step<T, F> {
     pub joins: bool,
 }
 
+impl<T, F> Step<T, F> {
+    /// Compares a line with what the site has.
+    fn new(
+        number: usize,
+        listed: T,
+        found: Option<F>,
+        is_same: impl Fn(&T, &F) -> bool,
+    ) -> Step<T, F> {
+        let effect = match &found {
+            None => Effect::Add,
+            Some(found) if is_same(&listed, found) => Effect::Keep,
+            Some(_) => Effect::Change,
+        };
+        Step {
+            number,
+            listed,
+            found,
+            effect,
+            changes_password: false,
+            joins: false,
+        }
+    }
+}
+
 /// A line, or its number and why it is refused.
 pub type Row<T, F> = Result<Step<T, F>, (usize, LineError)>;
 
@@ -180,19 +204,7 @@ async fn team(app: &App, contest: i64, line: Line<Team>) -> Page<Row<Team, Parti
         Err(error) => return Ok(Err((line.number, error))),
     };
     let found = participant::by_external_id(&app.db, contest, &listed.id).await?;
-    let effect = match &found {
-        None => Effect::Add,
-        Some(found) if is_same_team(&listed, found) => Effect::Keep,
-        Some(_) => Effect::Change,
-    };
-    Ok(Ok(Step {
-        number: line.number,
-        listed,
-        found,
-        effect,
-        changes_password: false,
-        joins: false,
-    }))
+    Ok(Ok(Step::new(line.number, listed, found, is_same_team)))
 }
 
 fn is_same_team(listed: &Team, found: &Participant) -> bool {
@@ -235,18 +247,13 @@ async fn person(
         }
         _ => false,
     };
-    let effect = match &found {
-        None => Effect::Add,
-        Some(found) if is_same_user(&listed, found) && !changes_password && !joins => Effect::Keep,
-        Some(_) => Effect::Change,
+    let is_same = |listed: &Entry, found: &User| {
+        is_same_user(listed, found) && !changes_password && !joins
     };
     Ok(Ok(Step {
-        number: line.number,
-        listed,
-        found,
-        effect,
         changes_password,
         joins,
+        ..Step::new(line.number, listed, found, is_same)
     }))
 }
 
