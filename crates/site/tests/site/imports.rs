@@ -3,6 +3,8 @@
 use super::accounts::{element, new_user, sign_in};
 use super::support::{Answer, Browser, Site, with_each};
 use super::{contestant, first_admin, make_contest};
+use std::fmt::Write as _;
+use std::time::Duration;
 
 const USERS: &str = "/users/import";
 
@@ -132,6 +134,91 @@ fn users_are_imported_all_or_none() {
         let log = admin.get("/audit").body;
         assert!(log.contains("POST /users/import/apply"), "{log}");
     });
+}
+
+#[test]
+fn import_keeps_what_a_list_leaves_empty() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        new_user(&site, "tea");
+        let lists = [(
+            "accounts",
+            "login,name,email,role\ntea,Tea T.,tea@a.org,teacher\n",
+        )];
+        assert_eq!(apply(&mut admin, USERS, &lists).status, 200);
+        // A list of logins alone.
+        let logins = [("accounts", "login\ntea\n")];
+        let seen = preview(&mut admin, USERS, &logins);
+        assert_eq!(counts(&seen), [0, 0, 1, 0], "{seen:#?}");
+        let logins = [("accounts", "login,email\ntea,t@a.org\n")];
+        let seen = preview(&mut admin, USERS, &logins);
+        assert_eq!(counts(&seen), [0, 1, 0, 0], "{seen:#?}");
+        let row = &rows(&seen.body, "users")[0];
+        assert!(row.contains("Tea T.") && !row.contains('→'), "{row}");
+        assert_eq!(apply(&mut admin, USERS, &logins).status, 200);
+        let csv = admin.get("/users/export.csv").body;
+        assert!(csv.contains("tea,Tea T.,t@a.org,teacher"), "{csv}");
+    });
+}
+
+#[test]
+fn users_that_change_after_the_preview_are_not_changed() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let mut tea = new_user(&site, "tea");
+        let lists = [("accounts", "login,name\ntea,Tina\n")];
+        let known = plan(&preview(&mut admin, USERS, &lists));
+        let fields = [("name", "Tilda"), ("email", "")];
+        assert_eq!(tea.post("/account", &fields).status, 303);
+        assert_eq!(apply_plan(&mut admin, USERS, &lists, &known).status, 403);
+        let csv = admin.get("/users/export.csv").body;
+        assert!(csv.contains("tea,Tilda,"), "{csv}");
+
+        // No user has this team, and no database stores its number.
+        let contest = make_contest(&mut admin);
+        let path = format!("/contests/{}/import", contest.id);
+        let lists = [("accounts", "login,team\ntea,a\u{0}b\n")];
+        let seen = preview(&mut admin, &path, &lists);
+        assert_eq!(counts(&seen), [0, 0, 0, 1], "{seen:#?}");
+    });
+}
+
+#[test]
+fn listed_password_ends_links_for_choosing_one() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let lists = [("accounts", "login\nnew\n")];
+        let link = link(&apply(&mut admin, USERS, &lists), "new");
+        assert_eq!(Browser::new(&site).get(&link).status, 200);
+        let lists = [("accounts", "login,password\nnew,battery staple\n")];
+        assert_eq!(apply(&mut admin, USERS, &lists).status, 200);
+        assert_eq!(Browser::new(&site).get(&link).status, 404);
+    });
+}
+
+#[test]
+fn change_during_an_import_is_not_undone() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    new_user(&site, "tea");
+    let mut list = "login,name,password\ntea,Tea T.,\n".to_owned();
+    for number in 0..300 {
+        writeln!(list, "user{number},,battery staple").expect("memory");
+    }
+    let lists = [("accounts", list.as_str())];
+    let known = plan(&preview(&mut admin, USERS, &lists));
+    let status = std::thread::scope(|scope| {
+        // The import hashes passwords for some seconds before its transaction.
+        let import = scope.spawn(|| apply_plan(&mut admin, USERS, &lists, &known).status);
+        std::thread::sleep(Duration::from_millis(500));
+        let set = site.run(&["user", "set-role"], &["tea", "teacher"]);
+        assert!(!import.is_finished(), "more passwords are needed");
+        set.output();
+        import.join().expect("an answer")
+    });
+    assert_eq!(status, 403);
+    let csv = admin.get("/users/export.csv").body;
+    assert!(csv.contains("tea,tea,,teacher"), "{csv}");
 }
 
 #[test]

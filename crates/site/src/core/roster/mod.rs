@@ -153,15 +153,28 @@ pub struct Entry {
     /// The login.
     pub login: String,
     /// The name of the person.
-    pub name: String,
+    pub name: Option<String>,
     /// The e-mail address.
     pub email: Option<String>,
     /// The role.
-    pub role: Role,
+    pub role: Option<Role>,
     /// The password; the user chooses one if it is absent.
     pub password: Option<String>,
     /// The number of the user's team.
     pub team: Option<String>,
+}
+
+impl Entry {
+    /// The name that the user gets. Without one, an earlier name stays, and a new user is called by
+    /// the login.
+    pub fn name_after<'a>(&'a self, earlier: Option<&'a str>) -> &'a str {
+        self.name.as_deref().or(earlier).unwrap_or(&self.login)
+    }
+
+    /// The role that the user gets. Without one, an earlier role stays.
+    pub fn role_after(&self, earlier: Option<Role>) -> Role {
+        self.role.or(earlier).unwrap_or(Role::User)
+    }
 }
 
 /// Reads the files of an import. `text` returns that of a file; empty if it is absent.
@@ -225,11 +238,10 @@ fn account(record: &Record) -> Result<Entry, LineError> {
     let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
     let login = record.text(&["login", "username", "id"]).trim().to_owned();
     account::check_login(&login)?;
-    let name = match unprotected(record.text(&["name"])).trim() {
-        "" => login.clone(),
-        name => name.to_owned(),
-    };
-    account::check_name(&name)?;
+    let name = filled(unprotected(record.text(&["name"])).trim());
+    if let Some(name) = &name {
+        account::check_name(name)?;
+    }
     let email = filled(record.text(&["email"]).trim());
     if let Some(email) = &email {
         account::check_email(email)?;
@@ -237,18 +249,27 @@ fn account(record: &Record) -> Result<Entry, LineError> {
     let password = filled(record.text(&["password"]));
     if let Some(password) = &password {
         account::check_password(password)?;
+        // A quotation mark without its partner joins lines, and no person can type such a password.
+        if password.contains(char::is_control) {
+            return Err(LineError::Malformed);
+        }
     }
     let listed = record.text(&["role", "type"]).trim().to_lowercase();
     let role = match listed.as_str() {
         // The names of the Contest API and of DOMjudge follow those of this site.
-        "" | "user" | "team" | "contestant" | "analyst" | "staff" => Role::User,
-        "teacher" | "judge" | "jury" => Role::Teacher,
-        "admin" => Role::Admin,
+        "" => None,
+        "user" | "team" | "contestant" | "analyst" | "staff" => Some(Role::User),
+        "teacher" | "judge" | "jury" => Some(Role::Teacher),
+        "admin" => Some(Role::Admin),
         _ => return Err(LineError::Role(listed)),
     };
     let team = filled(record.text(&["team_id", "team"]).trim());
     // The account of a team has its number in the login, such as team007.
     let team = team.or_else(|| number(&login).filter(|_| listed == "team"));
+    // PostgreSQL stores no NUL.
+    if let Some(team) = team.as_ref().filter(|team| team.contains(char::is_control)) {
+        return Err(LineError::Team(team.clone()));
+    }
     Ok(Entry {
         login,
         name,

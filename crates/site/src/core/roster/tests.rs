@@ -1,9 +1,10 @@
 use super::*;
 
-fn entry(login: &str, name: &str, role: Role, password: Option<&str>) -> Entry {
+/// A user; an empty name is absent.
+fn entry(login: &str, name: &str, role: Option<Role>, password: Option<&str>) -> Entry {
     Entry {
         login: login.to_owned(),
-        name: name.to_owned(),
+        name: Some(name.to_owned()).filter(|name| !name.is_empty()),
         email: None,
         role,
         password: password.map(str::to_owned),
@@ -51,22 +52,37 @@ fn team(id: &str, name: &str, organization: &str, group: &str, hidden: Option<bo
 #[test]
 fn users_are_read_in_each_format() {
     let expected = [
-        entry("bob", "Bob, B.", Role::User, Some("battery staple")),
-        entry("eve", "eve", Role::Teacher, None),
+        entry("bob", "Bob, B.", Some(Role::User), Some("battery staple")),
+        entry("eve", "", Some(Role::Teacher), None),
     ];
     for text in [
         "login,name,role,password\nbob,\"Bob, B.\",user,battery staple\neve,,teacher,\n",
-        "\u{feff}Login;Name;Role;Password\r\nbob;Bob, B.;;battery staple\r\neve;;teacher;\r\n",
+        "\u{feff}Login;Name;Role;Password\r\nbob;Bob, B.;user;battery staple\r\neve;;teacher;\r\n",
         "password\tusername\tname\trole\nbattery staple\tbob\tBob, B.\tuser\n\teve\t\tjury",
         "accounts\t1\nteam\tBob, B.\tbob\tbattery staple\njudge\t\teve\t\n",
         "File_Version\t1\r\nteam\tBob, B.\tbob\tbattery staple\r\n\r\njudge\t\teve\t\r\n",
-        r#"[{"login": "bob", "name": "Bob, B.", "password": "battery staple"},
+        r#"[{"login": "bob", "name": "Bob, B.", "type": "user", "password": "battery staple"},
             {"id": 7, "username": "eve", "type": "judge", "team_id": null}]"#,
     ] {
         let found = users(text).unwrap().into_iter().map(|line| line.found);
         let found: Result<Vec<Entry>, LineError> = found.collect();
         assert_eq!(found.as_deref(), Ok(&expected[..]), "{text}");
     }
+}
+
+#[test]
+fn empty_fields_keep_what_a_user_has() {
+    for text in ["login\nbob\n", "login,name,role\nbob,,\n"] {
+        let found = users(text).unwrap().remove(0).found.unwrap();
+        assert_eq!(found, entry("bob", "", None, None));
+        assert_eq!(found.name_after(None), "bob");
+        assert_eq!(found.name_after(Some("Bob B.")), "Bob B.");
+        assert_eq!(found.role_after(None), Role::User);
+        assert_eq!(found.role_after(Some(Role::Teacher)), Role::Teacher);
+    }
+    let listed = entry("bob", "Bob", Some(Role::User), None);
+    assert_eq!(listed.name_after(Some("Bob B.")), "Bob");
+    assert_eq!(listed.role_after(Some(Role::Teacher)), Role::User);
 }
 
 #[test]
@@ -106,6 +122,12 @@ fn refused_lines_have_their_numbers_and_reasons() {
             Field(AccountError::Password),
         ),
         ("login,name\nbob,a\u{1}b", 2, Field(AccountError::Name)),
+        ("login,password\nbob,\"battery\nfred,staple\n", 2, Malformed),
+        (
+            "login,team\nbob,a\u{0}",
+            2,
+            LineError::Team("a\u{0}".to_owned()),
+        ),
         ("login\nbob\nBOB", 3, Twice("BOB".to_owned())),
         ("login,name\nbob\nfred,Fred", 2, Malformed),
         (
@@ -131,7 +153,7 @@ fn refused_lines_have_their_numbers_and_reasons() {
     }
     // The lines after a refused one are read.
     let lines = users("login,name\nbob\nfred,Fred\n").unwrap();
-    assert_eq!(lines[1].found, Ok(entry("fred", "Fred", Role::User, None)));
+    assert_eq!(lines[1].found, Ok(entry("fred", "Fred", None, None)));
 }
 
 #[test]
@@ -252,8 +274,6 @@ fn teams_groups_and_organizations_are_checked() {
 fn cells_are_no_formulas_and_survive_a_round_trip() {
     let text = csv([vec!["login", "name"], vec!["bob", "=1+1,\"x\""]]);
     assert_eq!(text, "login,name\nbob,\"'=1+1,\"\"x\"\"\"\n");
-    assert_eq!(
-        users(&text).unwrap()[0].found.as_ref().unwrap().name,
-        "=1+1,\"x\""
-    );
+    let found = users(&text).unwrap().remove(0).found.unwrap();
+    assert_eq!(found.name.as_deref(), Some("=1+1,\"x\""));
 }

@@ -241,9 +241,10 @@ fn users(found: &[Row<Entry, User>]) -> Markup {
             td { (new.login) @if let Some(team) = new.team.as_ref().filter(|_| step.joins) {
                 " (" (t::RosterJoins { team }) ")"
             } }
-            td { (changed(old.map(|one| one.name.as_str()), &new.name)) }
+            @let old_name = old.map(|one| one.name.as_str());
+            td { (changed(old_name, new.name_after(old_name))) }
             td { (new.email.as_deref().unwrap_or_default()) }
-            td { (changed_role(old, new.role)) }
+            td { (changed_role(old, new.role_after(old.map(|one| one.role)))) }
             td { (password_words(step)) }
         }
     };

@@ -6,7 +6,7 @@ use crate::core::time::Time;
 use crate::core::token::{Token, hex};
 use crate::db::contest::{self, MemberRole};
 use crate::db::participant::{self, Fields, Participant};
-use crate::db::user::{self, NewUser, User};
+use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{Tx, reset, session};
 use crate::http::error::Page;
 use crate::http::refusal::Refusal;
@@ -132,11 +132,11 @@ impl Plan {
         let mut text = String::new();
         // Writing to memory does not fail.
         for step in self.teams.iter().flatten() {
-            let found = step.found.as_ref().map(|one| one.id);
+            let found = step.found.as_ref().map(team_state);
             let _ = writeln!(text, "{:?} {found:?} {:?}", step.listed.id, step.effect);
         }
         for step in self.users.iter().flatten() {
-            let found = step.found.as_ref().map(|one| (one.id, one.role));
+            let found = step.found.as_ref().map(user_state);
             let flags = (step.effect, step.changes_password, step.joins);
             let _ = writeln!(text, "{:?} {found:?} {flags:?}", step.listed.login);
         }
@@ -184,8 +184,8 @@ impl Plan {
                 let ends = now.after(LINKS_LAST);
                 reset::insert(&mut tx, token.digest(), id, now, ends).await?;
                 made.push(Made {
+                    name: step.listed.name_after(None).to_owned(),
                     login: step.listed.login,
-                    name: step.listed.name,
                     link: format!("/reset/{}", token.hex()),
                 });
             }
@@ -205,6 +205,24 @@ async fn team(app: &App, contest: i64, line: Line<Team>) -> Page<Row<Team, Parti
     };
     let found = participant::by_external_id(&app.db, contest, &listed.id).await?;
     Ok(Ok(Step::new(line.number, listed, found, is_same_team)))
+}
+
+/// What an import compares with the list. If it changes after the preview, nothing is applied.
+fn team_state(one: &Participant) -> (i64, &str, &str, &str, bool) {
+    let Participant {
+        id,
+        name,
+        organization,
+        group_name,
+        hidden,
+        ..
+    } = one;
+    (*id, name, organization, group_name, *hidden)
+}
+
+/// The same for a user.
+fn user_state(one: &User) -> (i64, &str, Option<&str>, Role) {
+    (one.id, &one.name, one.email.as_deref(), one.role)
 }
 
 fn is_same_team(listed: &Team, found: &Participant) -> bool {
@@ -247,9 +265,8 @@ async fn person(
         }
         _ => false,
     };
-    let is_same = |listed: &Entry, found: &User| {
-        is_same_user(listed, found) && !changes_password && !joins
-    };
+    let is_same =
+        |listed: &Entry, found: &User| is_same_user(listed, found) && !changes_password && !joins;
     Ok(Ok(Step {
         changes_password,
         joins,
@@ -258,9 +275,9 @@ async fn person(
 }
 
 fn is_same_user(listed: &Entry, found: &User) -> bool {
-    listed.name == found.name
+    listed.name_after(Some(&found.name)) == found.name
         && (listed.email.is_none() || listed.email == found.email)
-        && listed.role == found.role
+        && listed.role_after(Some(found.role)) == found.role
 }
 
 /// The hashes of the passwords that users get. Users without a password get one that is known to no
@@ -286,7 +303,7 @@ async fn hashes(app: &App, users: &[Step<Entry, User>]) -> Page<Vec<Option<Strin
 /// Adds or changes a team. Returns the id.
 async fn put_team(tx: &mut Tx, contest: i64, step: &Step<Team, Participant>) -> Page<i64> {
     let found = participant::by_external_id(&mut *tx, contest, &step.listed.id).await?;
-    if found.as_ref().map(|one| one.id) != step.found.as_ref().map(|one| one.id) {
+    if found.as_ref().map(team_state) != step.found.as_ref().map(team_state) {
         return Err(Refusal::RosterChanged.into());
     }
     let listed = &step.listed;
@@ -326,29 +343,32 @@ async fn put_user(
 ) -> Page<i64> {
     let listed = &step.listed;
     let found = user::by_login(&mut *tx, &listed.login).await?;
-    if found.as_ref().map(|one| one.id) != step.found.as_ref().map(|one| one.id) {
+    if found.as_ref().map(user_state) != step.found.as_ref().map(user_state) {
         return Err(Refusal::RosterChanged.into());
     }
-    match (found, hash) {
+    let name = listed.name_after(found.as_ref().map(|one| one.name.as_str()));
+    let role = listed.role_after(found.as_ref().map(|one| one.role));
+    match (&found, hash) {
         (None, Some(password)) => {
             let new = NewUser {
                 login: &listed.login,
-                name: &listed.name,
+                name,
                 password,
-                role: listed.role,
+                role,
             };
             let id = user::insert(tx, &new, now).await?;
-            user::set_profile(tx, id, &listed.name, listed.email.as_deref()).await?;
+            user::set_profile(tx, id, name, listed.email.as_deref()).await?;
             Ok(id)
         }
         (None, None) => Err(Refusal::RosterChanged.into()),
         (Some(found), _) if step.effect == Effect::Keep => Ok(found.id),
         (Some(found), hash) => {
             let email = listed.email.as_deref().or(found.email.as_deref());
-            user::set_profile(tx, found.id, &listed.name, email).await?;
-            user::update(tx, found.id, listed.role, found.disabled_at).await?;
+            user::set_profile(tx, found.id, name, email).await?;
+            user::update(tx, found.id, role, found.disabled_at).await?;
             if let Some(hash) = hash {
                 user::set_password(tx, found.id, hash).await?;
+                reset::delete_of_user(tx, found.id).await?;
                 if found.id != own {
                     session::delete_of_user(tx, found.id).await?;
                 }
