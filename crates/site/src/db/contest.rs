@@ -244,10 +244,21 @@ pub async fn page(db: &Db, before: i64, user: i64, all: bool, limit: i64) -> Res
     .await
 }
 
+record! {
+    /// A place in an order.
+    Place { position: i64, }
+}
+
+/// The place after the greatest one, which is the first row of the statement.
+async fn end(tx: &mut Tx, sql: &'static str, of: i64) -> Result<i64> {
+    let last: Option<Place> = tx.first(sql, values![of]).await?;
+    Ok(last.map_or(0, |last| last.position + 1))
+}
+
 /// Adds a round at the end. Returns the id.
 pub async fn insert_round(tx: &mut Tx, contest_id: i64, fields: &RoundFields) -> Result<i64> {
-    let position = rounds(&mut *tx, contest_id).await?.len();
-    let position = i64::try_from(position).unwrap_or(i64::MAX);
+    let places = "SELECT position FROM round WHERE contest_id = $1 ORDER BY position DESC LIMIT 1";
+    let position = end(tx, places, contest_id).await?;
     tx.id(
         "INSERT INTO round
             (contest_id, name, position, begins, ends, full_results, ranking_from)
@@ -330,10 +341,9 @@ pub async fn insert_round_problem(
     problem_id: i64,
     fields: &RoundProblemFields,
 ) -> Result<i64> {
-    let others: Vec<RoundProblem> = tx
-        .all(round_problems!("WHERE round_id = $1"), values![round_id])
-        .await?;
-    let position = i64::try_from(others.len()).unwrap_or(i64::MAX);
+    let places =
+        "SELECT position FROM round_problem WHERE round_id = $1 ORDER BY position DESC LIMIT 1";
+    let position = end(tx, places, round_id).await?;
     tx.id(
         "INSERT INTO round_problem
             (round_id, problem_id, version_id, label, name, position, final_method, reveal)

@@ -2,6 +2,7 @@
 
 mod jobs;
 mod judging;
+mod order;
 mod participants;
 pub(crate) mod parts;
 #[path = "../../tests/support/postgres.rs"]
