@@ -246,6 +246,32 @@ fn rejudging_is_previewed_and_applied_as_one() {
     });
 }
 
+#[test]
+fn owner_of_a_problem_sees_no_ranks_of_contests_of_others() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let mut author = Browser::new(&site);
+    author.sign_up("/sign-up", "author");
+    let set_role = |role: &str| site.run(&["user", "set-role"], &["author", role]).output();
+    set_role("teacher");
+    let contest = make_contest(&mut author);
+    let members = format!("/contests/{}/members", contest.id);
+    let fields = [("login", "ada"), ("role", "owner")];
+    assert_eq!(author.post(&members, &fields).status, 303);
+    let fields = [("login", "author"), ("role", "")];
+    assert_eq!(admin.post(&members, &fields).status, 303);
+    let mut bob = contestant(&site, &mut admin, &contest, "bob");
+    let right = submit(&mut bob, &contest, RIGHT).id();
+    admin.wait_for(&format!("/submissions/{right}"), "100 / 100");
+    let number = contest.package.to_string();
+    let fields = [("problem", number.as_str())];
+    let set = author.post("/rejudgings/new", &fields);
+    let page = set.location.expect("a page");
+    let preview = author.wait_for(&page, "Apply the new results");
+    assert!(!preview.body.contains("Ranks:"), "{preview:#?}");
+    assert!(admin.get(&page).body.contains("Ranks: Cup"));
+}
+
 /// A random number below a bound.
 fn below(bound: u64) -> u64 {
     let now = SystemTime::now()

@@ -6,11 +6,13 @@ use crate::core::score::Score;
 use crate::core::standings::{Data, Row, Table, tables};
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
-use crate::db::contest;
+use crate::db::contest::Contest;
 use crate::db::judgement::State as JudgementState;
 use crate::db::rejudging::Item;
 use crate::http::error::{Page, PageError};
 use crate::http::parts::{self, PAGE_ROWS};
+use crate::http::scene::Scene;
+use crate::http::session::Session;
 use crate::text::{self, t};
 use maud::{Markup, html};
 use std::collections::{BTreeSet, HashMap};
@@ -88,21 +90,27 @@ pub fn changes(items: &[Item]) -> Markup {
     }
 }
 
-/// The changes of ranks in the contests of a set.
-pub async fn ranks(app: &App, items: &[Item]) -> Page<Markup> {
+/// The changes of ranks in the contests of a set that the viewer manages. The owner of a problem
+/// may judge it again in other contests, too, but does not see their rankings.
+pub async fn ranks(app: &App, session: &Session, items: &[Item]) -> Page<Markup> {
     let contests: BTreeSet<i64> = items.iter().filter_map(|one| one.contest_id).collect();
     let mut parts = Vec::new();
-    for contest in contests.into_iter().take(MAX_CONTESTS) {
-        parts.push(ranks_of(app, contest, items).await?);
+    for contest in contests {
+        match Scene::managed(app, session, contest).await {
+            Ok(scene) => parts.push(ranks_of(app, &scene.contest, items).await?),
+            Err(PageError::NotFound) => {}
+            Err(error) => return Err(error),
+        }
+        if parts.len() == MAX_CONTESTS {
+            break;
+        }
     }
     Ok(html! { @for part in &parts { (part) } })
 }
 
-async fn ranks_of(app: &App, contest_id: i64, items: &[Item]) -> Page<Markup> {
-    let contest = contest::by_id(&app.db, contest_id).await?;
-    let contest = contest.ok_or(PageError::NotFound)?;
+async fn ranks_of(app: &App, contest: &Contest, items: &[Item]) -> Page<Markup> {
     let commits = *crate::db::commits().borrow();
-    let old = app.rankings.data(&app.db, contest_id, commits).await?;
+    let old = app.rankings.data(&app.db, contest.id, commits).await?;
     let items: HashMap<i64, &Item> = settled(items).map(|one| (one.submission_id, one)).collect();
     let mut new = Data::clone(&old);
     for one in &mut new.submissions {

@@ -225,7 +225,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
             (decision(&set, &items))
             h2 { (t::RejudgingVerdicts) }
             (effect::verdicts(&items))
-            @if set.state == SetState::Open { (effect::ranks(&app, &items).await?) }
+            @if set.state == SetState::Open { (effect::ranks(&app, &session, &items).await?) }
             h2 { (t::RejudgingChanged) }
             (effect::changes(&items))
         }
