@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// The constants that replace `{{NAME}}` in programs and in settings of groups.
+/// The constants that replace `{{NAME}}` in programs, in settings of groups and in statements in
+/// Markdown, and `\constant{NAME}` in statements in LaTeX.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Constants(BTreeMap<String, String>);
 
@@ -22,12 +23,36 @@ impl Constants {
         self.0.insert(name, value.to_owned());
     }
 
-    /// Returns the text with names replaced by their values, or `None` if it contains no names.
-    /// Unknown names are not replaced.
+    /// Names and values. The name of a variant is `limit.tex`, for example.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let values = self.0.iter();
+        values.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Returns the text with values in place of `{{NAME}}`, or `None` if it contains no names.
+    /// Unknown names stay.
     ///
     /// # Errors
     /// The result would have more than `most` bytes.
     pub fn fill(&self, text: &[u8], most: usize) -> Result<Option<Vec<u8>>, TooLong> {
+        self.fill_between([b"{{", b"}}"], text, most)
+    }
+
+    /// Returns the text with values in place of `\constant{NAME}`, the form in statements in LaTeX.
+    /// Otherwise like [`Constants::fill`].
+    ///
+    /// # Errors
+    /// The result would have more than `most` bytes.
+    pub fn fill_latex(&self, text: &[u8], most: usize) -> Result<Option<Vec<u8>>, TooLong> {
+        self.fill_between([b"\\constant{", b"}"], text, most)
+    }
+
+    fn fill_between(
+        &self,
+        [opening, closing]: [&[u8]; 2],
+        text: &[u8],
+        most: usize,
+    ) -> Result<Option<Vec<u8>>, TooLong> {
         let at = |text: &[u8], what: &[u8]| text.windows(what.len()).position(|part| part == what);
         if self.0.is_empty() {
             return Ok(None);
@@ -35,14 +60,16 @@ impl Constants {
         // The search for the end of a name stops after the length of the longest name, so that the
         // text is scanned only once.
         let longest = self.0.keys().map(String::len).max().unwrap_or_default();
+        let marks = opening.len() + closing.len();
         let (mut filled, mut rest, mut found) = (Vec::new(), text, false);
-        while let Some(open) = at(rest, b"{{") {
+        while let Some(open) = at(rest, opening) {
             let (before, after) = rest.split_at(open);
             filled.extend_from_slice(before);
-            let name = &after[2..after.len().min(longest + 4)];
-            let name = at(name, b"}}").map(|close| &name[..close]);
+            let name = &after[opening.len()..after.len().min(longest + marks)];
+            let name = at(name, closing).map(|close| &name[..close]);
             match name.and_then(|name| {
-                Some((name.len() + 4, self.0.get(std::str::from_utf8(name).ok()?)?))
+                let value = self.0.get(std::str::from_utf8(name).ok()?)?;
+                Some((name.len() + marks, value))
             }) {
                 Some((length, value)) => {
                     if filled.len() + value.len() > most {
@@ -100,5 +127,15 @@ mod tests {
         for text in ["", "{", "n", "{{n.value}}", "{{}}", "}}{{"] {
             assert_eq!(constants.fill(text.as_bytes(), 0), Ok(None), "{text}");
         }
+    }
+
+    #[test]
+    fn fill_latex_replaces_names_in_the_command_only() {
+        let mut constants = Constants::default();
+        constants.set("n".to_owned(), "5");
+        constants.set("n.tex".to_owned(), "10^2");
+        let text = b"\\constant{n} $\\constant{n.tex}$ \\constant{m} {{n}} \\constant{n";
+        let filled = b"5 $10^2$ \\constant{m} {{n}} \\constant{n";
+        assert_eq!(constants.fill_latex(text, 99), Ok(Some(filled.to_vec())));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::package::Sample;
 use millibox_languages::suite::{Faults, Suites};
+use millibox_package::Constants;
 
 /// Programs that make PDFs, with their Debian packages.
 const ENGINES: [(&str, &str); 3] = [
@@ -67,7 +68,8 @@ pub fn is_fragment(source: &str) -> bool {
 
 /// A document that includes a fragment. The files of the samples are `sample-1.in`,
 /// `sample-1.ans` and so on.
-pub fn document(fragment: &str, language: &str, samples: usize) -> String {
+pub fn document(fragment: &str, language: &str, samples: usize, constants: &Constants) -> String {
+    let constants = definitions(constants);
     let found = HEADINGS.iter().find(|headings| headings[0] == language);
     let [_, input, output, interaction, sample] = found.unwrap_or(&HEADINGS[0]);
     format!(
@@ -76,8 +78,42 @@ pub fn document(fragment: &str, language: &str, samples: usize) -> String {
          \\newcommand{{\\interactionname}}{{{interaction}}}\n\
          \\newcommand{{\\samplename}}{{{sample}}}\n\
          \\newcommand{{\\samplecount}}{{{samples}}}\n\
+         {constants}\
          \\begin{{document}}\n\\input{{{fragment}}}\n\\remainingsamples\n\\end{{document}}\n"
     )
+}
+
+/// Definitions of the values of constants, for the command `\constant`. Those that would end or
+/// exceed their definition are left out. A document that uses one of them has an error.
+fn definitions(constants: &Constants) -> String {
+    let is_plain = |symbol: char| symbol.is_ascii_alphanumeric() || "_.-".contains(symbol);
+    let usable = constants.iter().filter_map(|(name, value)| {
+        let value = name.chars().all(is_plain).then(|| replacement(value))??;
+        Some(format!(
+            "\\expandafter\\def\\csname constant@{name}\\endcsname{{{value}}}\n"
+        ))
+    });
+    usable.collect()
+}
+
+/// The value of a constant as the text of a definition, or `None` if its braces are not balanced.
+/// It may contain commands, but a comment or a parameter is never meant.
+fn replacement(value: &str) -> Option<String> {
+    let (mut text, mut depth) = (String::new(), 0_usize);
+    let mut symbols = value.chars();
+    while let Some(symbol) = symbols.next() {
+        match symbol {
+            '%' | '#' => text.push('\\'),
+            '{' => depth += 1,
+            '}' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        text.push(symbol);
+        if symbol == '\\' {
+            text.push(symbols.next()?);
+        }
+    }
+    (depth == 0).then_some(text)
 }
 
 /// The samples that a fragment shows: all, or none if TeX may lack a character of one of them. The
@@ -157,6 +193,21 @@ mod tests {
         let source = b"50\\% of $a$% twice\n  % use dp\nend \\\\% b\nlast % c";
         let expected = b"50\\% of $a$%\nend \\\\%\nlast %\n";
         assert_eq!(without_comments(source), expected);
+    }
+
+    #[test]
+    fn value_of_constant_stays_in_its_definition() {
+        for (value, expected) in [
+            ("5000", Some("5000")),
+            ("5 \\cdot {10}^6", Some("5 \\cdot {10}^6")),
+            ("50% #1", Some("50\\% \\#1")),
+            ("50\\% \\{", Some("50\\% \\{")),
+            ("{", None),
+            ("}{", None),
+            ("\\", None),
+        ] {
+            assert_eq!(replacement(value).as_deref(), expected, "{value}");
+        }
     }
 
     #[test]

@@ -313,6 +313,7 @@ fn store(
         return Ok(());
     }
     let language = stem.rsplit_once('.').map_or("en", |(_, language)| language);
+    let most = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
     let media = match extension {
         "png" => "image/png",
         "jpg" | "jpeg" => "image/jpeg",
@@ -320,17 +321,32 @@ fn store(
         "svg" => "image/svg+xml",
         "md" | "pdf" => "",
         "tex" if is_statement(problem, stem) => {
+            // TeX replaces constants in its own way. These are in the source that pages offer.
+            let source = latex::without_comments(&std::fs::read(path)?);
+            let filled = problem.constants.fill_latex(&source, most).ok().flatten();
             manifest.sources.push(Source {
                 language: language.to_owned(),
                 path: below_package(problem, path),
-                digest: blobs.put(&latex::without_comments(&std::fs::read(path)?))?,
+                digest: blobs.put(&filled.unwrap_or(source))?,
                 failure: None,
             });
             return Ok(());
         }
         _ => return Ok(()),
     };
-    let content = std::fs::read(path)?;
+    let mut content = std::fs::read(path)?;
+    if extension == "md" {
+        match problem.constants.fill(&content, most) {
+            Ok(Some(filled)) => content = filled,
+            Ok(None) => {}
+            Err(error) => {
+                let path = below_package(problem, path);
+                let warning = format!("{}: {error}", path.display());
+                manifest.warnings.push(warning);
+                return Ok(());
+            }
+        }
+    }
     let is_pdf = extension == "pdf";
     if is_pdf && !content.starts_with(b"%PDF-") {
         return Ok(());

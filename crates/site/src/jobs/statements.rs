@@ -213,7 +213,8 @@ fn files(
         return Err(Failure::Name);
     }
     let samples = latex::printable_samples(&manifest.samples);
-    let document = latex::document(&name, &source.language, samples.len());
+    let (language, constants) = (&source.language, &problem.constants);
+    let document = latex::document(&name, language, samples.len(), constants);
     let mut add = |name: String, content: &str| {
         let name = PathBuf::from(name);
         files.retain(|file| file.name != name);

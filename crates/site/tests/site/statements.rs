@@ -2,7 +2,7 @@
 //!
 //! With TeX: `apt install texlive-latex-recommended lmodern`.
 
-use crate::support::contest::{Contest, contestant, first_admin, make_contest};
+use crate::support::contest::{Contest, contestant, first_admin, make_contest, make_contest_of};
 use crate::support::{Answer, Browser, Site, archive, files_of_sum, with_each};
 use millibox_tests::skip;
 
@@ -20,6 +20,17 @@ const REFERENCES: &str = "\\documentclass{article}
 \\pdfinfo{/Keywords (\\ifcsname r@end\\endcsname known\\fi)}
 See \\ref{end}. \\section{End} \\label{end}
 \\end{document}
+";
+
+/// Constants of a package, of which one has a variant and one is not text of LaTeX.
+const CONSTANTS: &str = "problem_format_version: 2025-09
+name: Sum
+limits: { time_limit: 5 }
+constants:
+  most: { value: 5000, tex: '5,000' }
+  share: 7% of 9
+  open: '{'
+  tag: <b>bold</b>
 ";
 
 fn is_installed(program: &str) -> bool {
@@ -44,6 +55,15 @@ fn files_with(statement: &str) -> Vec<(&'static str, &str)> {
     files.retain(|(name, _)| !name.starts_with("problem_statement"));
     files.push(("problem_statement/problem.en.tex", statement));
     files.push(("problem_statement/parts/output.tex", "The sum."));
+    files
+}
+
+/// The files of a package with constants.
+fn files_with_constants<'a>(name: &'a str, statement: &'a str) -> Vec<(&'a str, &'a str)> {
+    let mut files = files_of_sum();
+    files.retain(|(name, _)| name.starts_with("data/"));
+    files.push(("problem.yaml", CONSTANTS));
+    files.push((name, statement));
     files
 }
 
@@ -274,4 +294,61 @@ fn source_is_offered_where_tex_is_missing() {
     assert!(!source.body.contains("secret"), "{source:#?}");
     let disposition = source.headers["content-disposition"].to_str().unwrap();
     assert!(disposition.starts_with("attachment"), "{disposition}");
+}
+
+#[test]
+fn constants_are_replaced_in_markdown() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let statement = "At most {{most.tex}}, $n = {{most}}$, {{unknown}}, {{share}}, {{tag}}.\n";
+    let package = archive(&files_with_constants("statement/problem.en.md", statement));
+    let contest = make_contest_of(&mut admin, &package);
+    let shown = admin.get(&format!("/round-problems/{}", contest.problem));
+    for expected in [
+        "At most 5,000,",
+        "<mn>5000</mn>",
+        "{{unknown}}, 7% of 9, &lt;b&gt;bold&lt;/b&gt;.",
+    ] {
+        assert!(shown.body.contains(expected), "{expected}: {shown:#?}");
+    }
+}
+
+#[test]
+fn constants_are_replaced_in_latex() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let add = |admin: &mut Browser, statement: &str| {
+        let package = archive(&files_with_constants("statement/problem.en.tex", statement));
+        let fields = [("visibility", "private")];
+        let added = admin.upload("/problems/new", &fields, ("sum.zip", &package));
+        log_of(admin, &added)
+    };
+    let statement = "\\pdfcompresslevel=0 \\pdfobjcompresslevel=0
+        \\newcommand{\\valueof}[1]{\\constant{#1.tex}}
+        \\pdfinfo{/Keywords (\\valueof{most}; \\constant{share}; ${{n}}$)}
+        \\newcount\\limit \\limit=\\constant{most}
+        \\ifnum\\limit=5000 \\else\\numberisunknown\\fi x";
+    let log = add(&mut admin, statement);
+    assert!(log.contains("problem.en.tex: compiled"), "{log}");
+    let pdf = admin.get("/problems/1/files/en.pdf").body;
+    let keywords = "/Keywords (5,000; 7\\% of 9; ${{n}}$)";
+    assert!(pdf.contains(keywords), "{pdf}");
+
+    // Without a PDF, the source has the values.
+    for (number, name) in [(2, "unknown"), (3, "open")] {
+        let log = add(
+            &mut admin,
+            &format!("\\constant{{most}} \\constant{{{name}}}"),
+        );
+        let error = format!("Constant {name} is unknown, or its braces are not balanced");
+        assert!(
+            log.contains("not compiled") && log.contains(&error),
+            "{log}"
+        );
+        let source = admin.get(&format!("/problems/{number}/files/en.tex")).body;
+        assert!(source.starts_with("5000 "), "{source}");
+    }
 }
