@@ -11,10 +11,45 @@ use pulldown_latex::{Storage, push_mathml};
 /// The prefixes that the address of a link may have.
 const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
 
+/// Bytes of the longest statement.
+pub const MAX_STATEMENT: usize = 256 << 10;
+/// Bytes of the longest formula that is rendered. For nested groups, the time grows with its square.
+const MAX_FORMULA: usize = 4 << 10;
+/// Commands that define others. Formulas with them may grow, and are not rendered.
+const DEFINITIONS: [&str; 6] = [
+    "def",
+    "let",
+    "futurelet",
+    "newcommand",
+    "renewcommand",
+    "providecommand",
+];
+/// Bytes of the stack for the longest formula. The renderer calls itself for each command that is
+/// the argument of another one, and an overflow would end the site.
+const STACK_BYTES: usize = 64 << 20;
+
 /// The HTML of a statement. `image` returns the address of an image of the package.
-pub fn render(text: &str, image: impl Fn(&str) -> Option<String>) -> String {
+///
+/// # Errors
+/// The thread that renders cannot be started.
+pub fn render(
+    text: &str,
+    image: impl Fn(&str) -> Option<String> + Sync,
+) -> std::io::Result<String> {
+    let image = &image;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let rendered = thread
+            .spawn_scoped(scope, move || page(text, image))?
+            .join();
+        // A panic concerns this statement only, which is then shown as it is.
+        Ok(rendered.unwrap_or_else(|_| maud::html! { pre { "\n" (text) } }.into_string()))
+    })
+}
+
+fn page(text: &str, image: &impl Fn(&str) -> Option<String>) -> String {
     let options = Options::ENABLE_MATH | Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
-    let events = Parser::new_ext(text, options).map(|event| safe(event, &image));
+    let events = Parser::new_ext(text, options).map(|event| safe(event, image));
     let mut page = String::new();
     html::push_html(&mut page, events);
     page
@@ -86,8 +121,30 @@ fn link(address: CowStr<'_>) -> CowStr<'_> {
     }
 }
 
+/// Whether the time and the memory for a formula are bounded.
+fn is_bounded(formula: &str) -> bool {
+    let commands = formula.split('\\').skip(1);
+    let mut names = commands.map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphabetic());
+        &rest[..end.unwrap_or(rest.len())]
+    });
+    formula.len() <= MAX_FORMULA && !names.any(|name| DEFINITIONS.contains(&name))
+}
+
 /// A formula as MathML, or as text if it cannot be rendered.
 fn math(formula: &str, display_mode: DisplayMode) -> CowStr<'static> {
+    let rendered = is_bounded(formula).then(|| mathml(formula, display_mode));
+    rendered.flatten().map_or_else(
+        || {
+            maud::html! { code.formula { (formula) } }
+                .into_string()
+                .into()
+        },
+        CowStr::from,
+    )
+}
+
+fn mathml(formula: &str, display_mode: DisplayMode) -> Option<String> {
     let config = RenderConfig {
         display_mode,
         ..RenderConfig::default()
@@ -102,13 +159,7 @@ fn math(formula: &str, display_mode: DisplayMode) -> CowStr<'static> {
         let events = events.into_iter().map(Ok::<_, std::convert::Infallible>);
         push_mathml(&mut rendered, events, config).is_ok()
     });
-    if is_rendered && is_mathml(&rendered) {
-        rendered.into()
-    } else {
-        maud::html! { code.formula { (formula) } }
-            .into_string()
-            .into()
-    }
+    (is_rendered && is_mathml(&rendered)).then_some(rendered)
 }
 
 /// Whether a text has elements of MathML only.
@@ -126,7 +177,7 @@ mod tests {
     use super::*;
 
     fn plain(text: &str) -> String {
-        render(text, |name| Some(format!("/files/{name}")))
+        render(text, |name| Some(format!("/files/{name}"))).unwrap()
     }
 
     #[test]
@@ -150,12 +201,43 @@ mod tests {
             a <b onclick=alert(1)>b</b> [link](javascript:alert(1)) [l](JAVASCRIPT:x) \
             $\\text{<script>alert(1)</script>}$ $\\color{\"><script>}x$ \
             ![i](https://example.org/tracker.png)\n\n# <i>head</i>";
-        let page = render(hostile, |_| None);
+        let page = render(hostile, |_| None).unwrap();
         let document = scraper::Html::parse_fragment(&page);
         let selector = scraper::Selector::parse("script, b, i, [onerror], [onclick]").unwrap();
         assert_eq!(document.select(&selector).count(), 0, "{page}");
         assert!(!page.to_lowercase().contains("javascript:"), "{page}");
         assert!(!page.contains("example.org"), "{page}");
+    }
+
+    #[test]
+    fn hostile_formulas_end_no_thread_and_take_no_time() {
+        let deep = |begin: &str, end: &str| {
+            let times = MAX_FORMULA / (begin.len() + end.len());
+            format!("${}{}$", begin.repeat(times), end.repeat(times))
+        };
+        let long = |begin: &str| format!("${}$", begin.repeat(100_000));
+        let laughs = "$\\def\\a#1{#1#1#1#1#1#1#1#1}\\a{\\a{\\a{\\a{\\a{\\sqrt}}}}}x$";
+        let formulas = [
+            deep("\\hat", ""),
+            deep("\\sqrt[3]", ""),
+            deep("\\frac1", ""),
+            deep("\\sqrt{", "}"),
+            deep("{", "}"),
+            deep("x^{", "}"),
+            deep("\\left(", "\\right)"),
+            deep("\\begin{matrix}", "\\end{matrix}"),
+            long("\\sqrt"),
+            long("{"),
+            long("\\frac{1}"),
+            laughs.to_owned(),
+        ];
+        let begin = std::time::Instant::now();
+        for formula in &formulas {
+            let page = plain(formula);
+            let bound = 100 * formula.len();
+            assert!(page.len() < bound, "{} of {}", page.len(), formula.len());
+        }
+        assert!(begin.elapsed().as_secs() < 60);
     }
 
     #[test]

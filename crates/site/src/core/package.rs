@@ -1,6 +1,7 @@
 //! What the site keeps of a problem package beside the archive.
 
 use super::latex;
+use super::markdown::MAX_STATEMENT;
 use super::score::{PASSED, Score};
 use crate::blobs::{BlobError, Blobs};
 use millibox_package::model::{Format, Problem, Scoring};
@@ -12,6 +13,8 @@ use std::time::Duration;
 
 /// Bytes of the largest statement or image.
 pub const MAX_FILE: u64 = 10 << 20;
+/// Bytes of the longest source in LaTeX with the values of constants.
+const MAX_LATEX: usize = 10 << 20;
 /// Statements and images of one package.
 const MAX_FILES: usize = 100;
 /// Bytes of the largest input or answer that is shown as an example.
@@ -313,7 +316,6 @@ fn store(
         return Ok(());
     }
     let language = stem.rsplit_once('.').map_or("en", |(_, language)| language);
-    let most = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
     let media = match extension {
         "png" => "image/png",
         "jpg" | "jpeg" => "image/jpeg",
@@ -323,7 +325,11 @@ fn store(
         "tex" if is_statement(problem, stem) => {
             // TeX replaces constants in its own way. These are in the source that pages offer.
             let source = latex::without_comments(&std::fs::read(path)?);
-            let filled = problem.constants.fill_latex(&source, most).ok().flatten();
+            let filled = problem
+                .constants
+                .fill_latex(&source, MAX_LATEX)
+                .ok()
+                .flatten();
             manifest.sources.push(Source {
                 language: language.to_owned(),
                 path: below_package(problem, path),
@@ -336,12 +342,17 @@ fn store(
     };
     let mut content = std::fs::read(path)?;
     if extension == "md" {
-        match problem.constants.fill(&content, most) {
-            Ok(Some(filled)) => content = filled,
-            Ok(None) => {}
-            Err(error) => {
+        let filled = problem.constants.fill(&content, MAX_STATEMENT);
+        let filled = filled.map(|filled| filled.unwrap_or(content));
+        match filled {
+            Ok(filled) if filled.len() <= MAX_STATEMENT => content = filled,
+            _ => {
                 let path = below_package(problem, path);
-                let warning = format!("{}: {error}", path.display());
+                let warning = format!(
+                    "{}: the statement has more than {} KiB, and is not shown",
+                    path.display(),
+                    MAX_STATEMENT >> 10
+                );
                 manifest.warnings.push(warning);
                 return Ok(());
             }

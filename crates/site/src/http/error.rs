@@ -103,6 +103,9 @@ pub enum InternalError {
     #[error(transparent)]
     Trial(TrialError),
     /// A task panicked.
+    /// The thread that renders a statement cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Renderer(std::io::Error),
     #[error("a task has failed: {0}")]
     Task(#[from] JoinError),
     /// A handler panicked.

@@ -1,6 +1,6 @@
 //! Problems outside contests, and their versions.
 
-use super::error::{Page, PageError, unreadable};
+use super::error::{InternalError, Page, PageError, unreadable};
 use super::jobs;
 use super::layout::{crumbs, page};
 use super::mistake::Mistake;
@@ -286,11 +286,17 @@ pub async fn markdown(app: &App, manifest: &Manifest, files: &str) -> Page<Optio
     let path = app.blobs.path(&statement.digest);
     let text = tokio::fs::read(path).await;
     let text = text.map_err(|error| unreadable(&statement.digest, error))?;
-    let image = |name: &str| {
-        let known = manifest.images.iter().any(|image| image.name == name);
-        known.then(|| format!("{files}/{name}"))
+    let images: Vec<String> = manifest.images.iter().map(|it| it.name.clone()).collect();
+    let files = files.to_owned();
+    let render = move || {
+        let image = |name: &str| {
+            let is_known = images.iter().any(|image| image == name);
+            is_known.then(|| format!("{files}/{name}"))
+        };
+        crate::core::markdown::render(&String::from_utf8_lossy(&text), image)
     };
-    let html = crate::core::markdown::render(&String::from_utf8_lossy(&text), image);
+    let html = tokio::task::spawn_blocking(render).await?;
+    let html = html.map_err(InternalError::Renderer)?;
     Ok(Some(app.statements.keep_page(key, html)))
 }
 
