@@ -12,6 +12,13 @@ const ENGINES: [(&str, &str); 3] = [
 ];
 /// Packages of LaTeX that need a program other than pdflatex.
 const UNICODE_PACKAGES: [&str; 3] = ["fontspec", "polyglossia", "unicode-math"];
+/// What these packages write to the log of pdflatex.
+const NEEDS_OTHER_ENGINE: [&str; 2] = ["requires either XeTeX", "cannot be used with pdftex"];
+/// What lualatex writes to its log if it cannot use these packages, because the part of its
+/// installation that loads their fonts is missing.
+const NO_FONT_LOADER: &str = "module 'luaotfload-main' not found";
+/// The Debian package with that part.
+pub const FONT_LOADER_PACKAGE: &str = "texlive-luatex";
 /// The description of a program.
 const SUITE: &str = include_str!("latex/suite.toml");
 /// The beginning of a document whose source is only a fragment.
@@ -56,6 +63,24 @@ pub fn engines(source: &str) -> Vec<&'static str> {
     all.into_iter()
         .filter(|engine| !needs_unicode || *engine != "pdflatex")
         .collect()
+}
+
+/// Whether a log shows that the source needs a program other than pdflatex.
+pub fn needs_other_engine(log: &str) -> bool {
+    NEEDS_OTHER_ENGINE.iter().any(|words| log.contains(words))
+}
+
+/// The file that LaTeX has not found, according to its log.
+pub fn missing_file(log: &str) -> Option<&str> {
+    let (_, rest) = log.rsplit_once("LaTeX Error: File `")?;
+    let (name, rest) = rest.split_once('\'')?;
+    rest.starts_with(" not found").then_some(name)
+}
+
+/// Whether a log shows that lualatex lacks the part that loads fonts, and that the source needs it.
+pub fn lacks_font_loader(log: &str) -> bool {
+    let needs_it = UNICODE_PACKAGES.iter().any(|name| log.contains(name));
+    needs_it && log.contains(NO_FONT_LOADER)
 }
 
 /// Whether a source has no preamble of its own.
@@ -178,6 +203,22 @@ mod tests {
         }
         assert_eq!(engines("% !TEX program = rm -rf /\n")[0], "pdflatex");
         assert_eq!(engines("% !TEX root = xelatex\n")[0], "pdflatex");
+    }
+
+    #[test]
+    fn font_loader_is_missed_by_sources_that_need_it() {
+        let log = format!("{NO_FONT_LOADER}:\n(/usr/share/fontspec.sty)");
+        assert!(lacks_font_loader(&log));
+        assert!(!lacks_font_loader(NO_FONT_LOADER));
+        assert!(!lacks_font_loader("(/usr/share/fontspec.sty)"));
+    }
+
+    #[test]
+    fn missing_file_is_found_in_the_log() {
+        let log = "(x.sty)\n./main.tex:3: LaTeX Error: File `tikz.sty' not found.\n\nType X";
+        assert_eq!(missing_file(log), Some("tikz.sty"));
+        assert_eq!(missing_file("LaTeX Error: File `a.sty' ended early"), None);
+        assert_eq!(missing_file("LaTeX Error: File `"), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::error::Page;
 use super::mistake::Mistake;
-use crate::core::package::Manifest;
+use crate::core::package::{Manifest, Sample};
 use crate::core::password;
 use crate::core::score::Score;
 use crate::core::time::Time;
@@ -15,6 +15,9 @@ use axum::extract::Multipart;
 use maud::{Markup, PreEscaped, Render, html};
 use std::collections::HashMap;
 
+/// Where a statement in Markdown shows the next sample, and all that are left (2025-09).
+const NEXT_SAMPLE: &str = "<p>{{nextsample}}</p>";
+const REMAINING_SAMPLES: &str = "<p>{{remainingsamples}}</p>";
 /// Rows of a list before the link to further ones.
 pub const PAGE_ROWS: i64 = 100;
 
@@ -234,15 +237,36 @@ pub fn statement(manifest: &Manifest, text: Option<&str>, files: &str) -> Markup
                 }
             }
         }
-        @if let Some(text) = text {
-            div.statement { (PreEscaped(text)) }
+        (with_samples(text.unwrap_or_default(), &manifest.samples))
+    }
+}
+
+/// A statement with its samples, where it shows them itself or at its end.
+fn with_samples(mut text: &str, samples: &[Sample]) -> Markup {
+    let mut samples = (1..).zip(samples);
+    let mut parts = Vec::new();
+    loop {
+        let marks = [(NEXT_SAMPLE, 1), (REMAINING_SAMPLES, usize::MAX)];
+        let marks = marks.map(|(mark, count)| Some((text.find(mark)?, mark.len(), count)));
+        let first = marks.into_iter().flatten().min();
+        let (end, length, count) = first.unwrap_or((text.len(), 0, usize::MAX));
+        parts.push(html! {
+            @if end > 0 { div.statement { (PreEscaped(&text[..end])) } }
+            @for (number, one) in samples.by_ref().take(count) { (sample(number, one)) }
+        });
+        if first.is_none() {
+            return html! { @for part in &parts { (part) } };
         }
-        @for (number, sample) in (1..).zip(&manifest.samples) {
-            h2 { (t::StatementExample { number }) }
-            div.samples {
-                div { h3 { (t::StatementInput) } pre tabindex="0" { "\n" (sample.input) } }
-                div { h3 { (t::StatementOutput) } pre tabindex="0" { "\n" (sample.output) } }
-            }
+        text = &text[end + length..];
+    }
+}
+
+fn sample(number: i32, sample: &Sample) -> Markup {
+    html! {
+        h2 { (t::StatementExample { number }) }
+        div.samples {
+            div { h3 { (t::StatementInput) } pre tabindex="0" { "\n" (sample.input) } }
+            div { h3 { (t::StatementOutput) } pre tabindex="0" { "\n" (sample.output) } }
         }
     }
 }

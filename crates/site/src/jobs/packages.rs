@@ -1,5 +1,6 @@
 //! Adding problems and versions.
 
+use super::statements::Budget;
 use super::{JobError, Running};
 use crate::app::App;
 use crate::core::package::{self, Manifest};
@@ -12,6 +13,7 @@ use crate::judging::languages::{self, Language};
 use millibox_package::model::{Problem, Submission};
 use millibox_setter::archive;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Characters of the longest name of a problem.
 const MAX_NAME: usize = 128;
@@ -151,7 +153,8 @@ impl Running<'_> {
         for skipped in &package.skipped {
             self.say(format!("not judged: {skipped}"));
         }
-        self.compile_statements(&problem, &mut package.manifest)?;
+        let budget = Budget::begin(Instant::now());
+        self.compile_statements(&problem, &mut package.manifest, budget)?;
         self.check()?;
         Ok(package)
     }

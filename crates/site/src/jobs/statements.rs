@@ -14,11 +14,14 @@ use millibox_languages::files::SourceFile;
 use millibox_languages::suite::{ChoiceError, Faults};
 use millibox_package::model::Problem;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Files of a statement.
 const MAX_FILES: usize = 500;
 /// Bytes of all files of a statement.
 const MAX_BYTES: u64 = 32 << 20;
+/// How long one job compiles statements. Other jobs wait meanwhile.
+const STATEMENTS_LAST: Duration = Duration::from_secs(5 * 60);
 /// The file that includes a fragment.
 const DOCUMENT: &str = "millibox-statement.tex";
 
@@ -28,6 +31,24 @@ enum Failure {
     /// No program can be used, the source is wrong, or a limit was exceeded.
     #[error("{error}{}", end_of(.log))]
     Compile { error: CompileError, log: String },
+    /// A file is missing in the statement or in the installation of LaTeX.
+    #[error(
+        "LaTeX does not find {file}; put the file beside the statement, or ask the administrator \
+         of the site to install the package that contains it{}", end_of(.log)
+    )]
+    File { file: String, log: String },
+    /// lualatex lacks a part of its own.
+    #[error(
+        "lualatex is installed without luaotfload; try: apt install {}",
+        latex::FONT_LOADER_PACKAGE
+    )]
+    Incomplete,
+    /// There was no time left.
+    #[error(
+        "the job has compiled statements for {} minutes; compile this one with a further job",
+        STATEMENTS_LAST.as_secs() / 60
+    )]
+    NoTime,
     /// The fragment has a name that LaTeX would interpret.
     #[error("the name may contain letters, digits, '.', '-' and '_' only")]
     Name,
@@ -54,6 +75,25 @@ enum Failure {
     Suite(#[from] ChoiceError),
 }
 
+/// The time that a job has for statements.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    end: Instant,
+}
+
+impl Budget {
+    /// The budget of a job that begins now.
+    pub(super) fn begin(now: Instant) -> Budget {
+        Budget {
+            end: now + STATEMENTS_LAST,
+        }
+    }
+
+    fn check(self, now: Instant) -> Result<(), Failure> {
+        (now < self.end).then_some(()).ok_or(Failure::NoTime)
+    }
+}
+
 fn end_of(text: &str) -> String {
     match text.trim() {
         "" => String::new(),
@@ -67,6 +107,7 @@ impl Running<'_> {
         &self,
         problem: &Problem,
         manifest: &mut Manifest,
+        budget: Budget,
     ) -> Result<(), JobError> {
         if manifest.sources.is_empty() {
             return Ok(());
@@ -74,7 +115,9 @@ impl Running<'_> {
         let machine = Machine::start(self.runner.builder.clone(), Some(1), &self.runner.cpus)?;
         self.until_stopped(&machine, || {
             for source in std::mem::take(&mut manifest.sources) {
-                let made = self.pdf(&machine, problem, manifest, &source);
+                let made = budget
+                    .check(Instant::now())
+                    .and_then(|()| self.pdf(&machine, problem, manifest, &source));
                 self.check()?;
                 let path = source.path.display();
                 match made {
@@ -117,11 +160,12 @@ impl Running<'_> {
             ..Options::default()
         };
         let mut engines = latex::engines(&String::from_utf8_lossy(&text)).into_iter();
+        let mut needs_other = None;
         let mut missing = None;
         loop {
             let Some(engine) = engines.next() else {
                 // The list of programs is never empty.
-                return Err(missing.unwrap_or(Failure::NoPdf));
+                return Err(missing.or(needs_other).unwrap_or(Failure::NoPdf));
             };
             let suite = toolbox.suites().named(engine)?;
             let compilation = toolbox.compile_files(suite, files.clone(), &options);
@@ -134,7 +178,18 @@ impl Running<'_> {
                 Err(CompileError::Limit(Limit::Output(_) | Limit::Room(_))) => {
                     return Err(Failure::TooLong);
                 }
-                Err(error) => return Err(Failure::Compile { error, log }),
+                Err(error) if latex::needs_other_engine(&log) => {
+                    needs_other = Some(Failure::Compile { error, log });
+                }
+                Err(_) if latex::lacks_font_loader(&log) => {
+                    missing.get_or_insert(Failure::Incomplete);
+                }
+                Err(error) => {
+                    return Err(match latex::missing_file(&log).map(str::to_owned) {
+                        Some(file) => Failure::File { file, log },
+                        None => Failure::Compile { error, log },
+                    });
+                }
             }
         }
     }
@@ -143,6 +198,7 @@ impl Running<'_> {
     /// does not change.
     pub(super) fn compile_again(&self, id: i64) -> Result<(), JobError> {
         let versions = self.block_on(problem::versions(&self.app().db, id))?;
+        let budget = Budget::begin(Instant::now());
         let mut changed = Vec::new();
         for version in versions {
             let mut manifest = Manifest::of_json(&version.manifest);
@@ -152,7 +208,7 @@ impl Running<'_> {
             self.say(format!("version {}", version.number));
             let archive = self.app().blobs.path(&version.digest);
             let (problem, _directory) = package::open(&archive, "package.zip")?;
-            self.compile_statements(&problem, &mut manifest)?;
+            self.compile_statements(&problem, &mut manifest, budget)?;
             changed.push((version.id, manifest.json()));
         }
         self.block_on(async {
@@ -244,4 +300,18 @@ fn read_pdf(path: &Path) -> Result<Vec<u8>, Failure> {
         return Ok(content);
     }
     Err(Failure::NoPdf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_of_a_job_for_statements_is_bounded() {
+        let now = Instant::now();
+        let budget = Budget::begin(now);
+        assert!(budget.check(now).is_ok());
+        let end = budget.check(now + STATEMENTS_LAST);
+        assert!(matches!(end, Err(Failure::NoTime)), "{end:?}");
+    }
 }

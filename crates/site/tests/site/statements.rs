@@ -236,6 +236,86 @@ fn latex_statement_has_limits() {
     compile_all(&cases.map(|(body, expected)| (body.to_owned(), expected)));
 }
 
+/// Whether a log shows that a statement was compiled, or names what must be installed for that.
+fn is_compiled_or_explained(log: &str) -> bool {
+    let explains =
+        log.contains("; try: apt install texlive-") && !log.contains("the end of the log");
+    log.contains("tex: compiled") != explains
+}
+
+#[test]
+fn latex_statement_with_fontspec_is_compiled_or_explained() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let body = "\\begin{document} x \\end{document}";
+    for document in [
+        format!("\\documentclass{{article}}\\usepackage{{fontspec}}{body}"),
+        format!(
+            "% !TEX program = lualatex\n\\documentclass{{article}}\\usepackage{{fontspec}}{body}"
+        ),
+        // The source does not name the package, so that the site tries pdflatex first.
+        format!("\\documentclass{{article}}\\def\\x{{font}}\\usepackage{{\\x spec}}{body}"),
+    ] {
+        let log = compile(&mut admin, contest.package, &document);
+        assert!(is_compiled_or_explained(&log), "{document}: {log}");
+    }
+}
+
+#[test]
+fn missing_file_of_a_latex_statement_is_named() {
+    if !has_tex_or_skips() {
+        return;
+    }
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let document = "\\documentclass{article}\\usepackage{no-such-style}\\begin{document}";
+    let log = compile(&mut admin, contest.package, document);
+    assert!(
+        log.contains("LaTeX does not find no-such-style.sty; put the file"),
+        "{log}"
+    );
+}
+
+#[test]
+fn lua_in_a_latex_statement_does_no_more_than_latex() {
+    if !is_installed("lualatex") {
+        return skip("lualatex is not installed; install texlive-luatex");
+    }
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let started = "if lfs.attributes('/tmp/made/x') then error('started' .. '-it') end";
+    for (lua, expected) in [
+        ("tex.print('x')", "tex: compiled"),
+        ("pcall(os.execute, 'echo x > /tmp/made/x')", "tex: compiled"),
+        (
+            "pcall(function() io.popen('echo x > /tmp/made/x'):close() end)",
+            "tex: compiled",
+        ),
+        (
+            "local file = io.open('/etc/passwd') if file then error(file:read('*a')) end",
+            "tex: compiled",
+        ),
+        ("while true do end", "not compiled"),
+    ] {
+        let document = format!(
+            "% !TEX program = lualatex
+            \\documentclass{{article}}
+            \\begin{{document}} x \\directlua{{{lua} {started}}} \\end{{document}}"
+        );
+        let log = compile(&mut admin, contest.package, &document);
+        assert!(log.contains(expected), "{lua}: {log}");
+        for secret in ["root:", "started-it"] {
+            assert!(!log.contains(secret), "{lua}: {log}");
+        }
+    }
+}
+
 #[test]
 fn error_of_latex_is_shown_to_the_owner_only() {
     if !has_tex_or_skips() {
@@ -311,6 +391,34 @@ fn constants_are_replaced_in_markdown() {
     ] {
         assert!(shown.body.contains(expected), "{expected}: {shown:#?}");
     }
+}
+
+#[test]
+fn samples_are_shown_where_markdown_has_them() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let statement = "Begin.\n\n{{nextsample}}\n\nMiddle.\n\n{{remainingsamples}}\n\nEnd.\n";
+    let mut files = files_with_constants("statement/problem.en.md", statement);
+    for (input, output) in [
+        ("data/sample/2.in", "data/sample/2.ans"),
+        ("data/sample/3.in", "data/sample/3.ans"),
+    ] {
+        files.extend([(input, "4 5\n"), (output, "9\n")]);
+    }
+    let contest = make_contest_of(&mut admin, &archive(&files));
+    let page = admin.get(&format!("/round-problems/{}", contest.problem));
+    let places = [
+        "Begin",
+        "Example 1",
+        "Middle",
+        "Example 2",
+        "Example 3",
+        "End",
+    ];
+    let places = places.map(|text| page.body.find(text).unwrap_or_else(|| panic!("{page:#?}")));
+    assert!(places.is_sorted(), "{places:?}: {page:#?}");
+    assert_eq!(page.body.matches("Example").count(), 3, "{page:#?}");
+    assert!(!page.body.contains("{{"), "{page:#?}");
 }
 
 #[test]
