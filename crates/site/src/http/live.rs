@@ -10,8 +10,7 @@ use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Streams of a contest end after this time. The browser opens another one, whose access is checked
-/// again.
+/// Streams end after this time. The browser opens another one, whose access is checked again.
 const STREAM_LASTS: Duration = Duration::from_secs(300);
 
 /// Events for the changes that `concerns` chooses.
@@ -28,18 +27,18 @@ pub fn job_events(app: &App, id: i64) -> Response {
     ))
 }
 
-/// A stream of events as an answer.
+/// A stream of events as an answer, for some minutes.
 pub fn respond(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
-    Sse::new(events)
-        .keep_alive(KeepAlive::default())
-        .into_response()
+    respond_for(STREAM_LASTS, events)
 }
 
-/// The events of a page of a contest, for some minutes.
-pub fn respond_for_some_time(
+fn respond_for(
+    time: Duration,
     events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
 ) -> Response {
-    respond(events.take_until(tokio::time::sleep(STREAM_LASTS)))
+    Sse::new(events.take_until(tokio::time::sleep(time)))
+        .keep_alive(KeepAlive::default())
+        .into_response()
 }
 
 /// An event with this name for each change that concerns a page.
@@ -65,4 +64,23 @@ pub fn changes<T: Clone + Send + 'static>(
             }
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+    use tokio::sync::broadcast;
+
+    #[tokio::test]
+    async fn stream_ends_although_changes_may_follow() {
+        let (sender, receiver) = broadcast::channel(8);
+        sender.send(1).unwrap();
+        sender.send(2).unwrap();
+        let events = changes(receiver, "change", |number| *number == 2);
+        let answer = respond_for(Duration::from_millis(200), events);
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, "event: change\ndata: changed\n\n");
+        drop(sender);
+    }
 }

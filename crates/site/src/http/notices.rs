@@ -4,7 +4,7 @@
 //! for the notice again; they have no content.
 
 use super::error::Page;
-use super::live::{changes, respond_for_some_time};
+use super::live::{changes, respond};
 use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
@@ -42,5 +42,5 @@ pub async fn live(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         let change = Event::default().event("change").data("changed");
         stream::iter([event, Ok(change)])
     });
-    Ok(respond_for_some_time(both))
+    Ok(respond(both))
 }

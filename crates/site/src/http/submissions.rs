@@ -2,7 +2,7 @@
 
 use super::error::{InternalError, Page, PageError};
 use super::layout::{crumbs, live_page, page};
-use super::live::{changes, events, respond_for_some_time};
+use super::live::{changes, events, respond};
 use super::notices::notices;
 use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
 use super::problems::Place;
@@ -402,7 +402,7 @@ pub async fn live_of_contest(
         change.contest == Some(id) && (all || users.contains(&change.user))
     });
     let notices = notices(&app, scene);
-    Ok(respond_for_some_time(stream::select(submissions, notices)))
+    Ok(respond(stream::select(submissions, notices)))
 }
 
 /// The fields of `POST /submissions/{id}/kind`.
