@@ -11,6 +11,7 @@ use super::scene::Scene;
 use super::session::Session;
 use super::sight::Sight;
 use super::source;
+use super::upload;
 use super::vocabulary;
 use crate::app::App;
 use crate::core::protocol::{Protocol, Test};
@@ -362,7 +363,7 @@ pub async fn download(State(app): State<Arc<App>>, session: Session, Path(id): P
     let source = submission::source(&app.db, id)
         .await?
         .ok_or(PageError::NotFound)?;
-    let name = format!("attachment; filename=\"{}\"", source.file_name);
+    let name = upload::disposition(&source.file_name);
     let headers = [
         (CONTENT_TYPE, "application/octet-stream".to_owned()),
         (CONTENT_DISPOSITION, name),

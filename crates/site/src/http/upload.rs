@@ -128,7 +128,7 @@ pub async fn download(app: &App, digest: &str, name: &str, media: &'static str) 
 
 /// The header that makes browsers save a file under a name: once in ASCII, for old programs, and
 /// once as it is (RFC 6266).
-fn disposition(name: &str) -> String {
+pub fn disposition(name: &str) -> String {
     let plain = |symbol: char| symbol.is_ascii_alphanumeric() || " ._-+".contains(symbol);
     let ascii: String = name
         .chars()
