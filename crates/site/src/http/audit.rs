@@ -1,11 +1,10 @@
 //! The log of changes: every request that changes something and is carried out has an entry.
 //!
 //! Submissions have no entry, because the list of submissions has them, and neither have choices of
-//! a language. The entry names the route,
-//! and the numbers in its path, but no tokens.
+//! a language. The entry names the route, and the numbers in its path, but no tokens.
 
 use super::actor::Actor;
-use super::error::{Page, PageError};
+use super::error::{NotCarriedOut, Page, PageError};
 use super::layout::page;
 use super::parts::{PAGE_ROWS, time};
 use super::session::Session;
@@ -34,7 +33,9 @@ pub async fn record(
     let route = route
         .map(|route| route.as_str().to_owned())
         .unwrap_or_default();
+    // A provider leads browsers back with GET, and that may begin a session or add a user.
     let is_reading = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&method)
+        && route != crate::oidc::CALLBACK
         || route == "/contests/{id}/clarifications/read";
     if is_reading || is_left_out(&route) {
         return next.run(request).await;
@@ -51,7 +52,8 @@ pub async fn record(
     request.extensions_mut().insert(actor.clone());
     let response = next.run(request).await;
     let status = response.status();
-    if status.is_client_error() || status.is_server_error() {
+    let is_marked = response.extensions().get::<NotCarriedOut>().is_some();
+    if status.is_client_error() || status.is_server_error() || is_marked {
         return response;
     }
     let entry = NewEntry {

@@ -15,6 +15,7 @@ use crate::db::DbError;
 use crate::judging::trial::TrialError;
 use crate::text::{Message, t};
 use axum::body::Body;
+use axum::extract::Extension;
 use axum::extract::multipart::MultipartError;
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, Response as HttpResponse, StatusCode};
@@ -102,16 +103,20 @@ pub enum InternalError {
     /// A program cannot be tried.
     #[error(transparent)]
     Trial(TrialError),
-    /// A task panicked.
     /// The thread that renders a statement cannot be started.
     #[error("cannot start a thread: {0}")]
     Renderer(std::io::Error),
+    /// A task panicked.
     #[error("a task has failed: {0}")]
     Task(#[from] JoinError),
     /// A handler panicked.
     #[error("a handler panicked")]
     Panic,
 }
+
+/// Marks an answer to a request that was not carried out, although its status is not an error.
+#[derive(Debug, Clone, Copy)]
+pub struct NotCarriedOut;
 
 /// A page, or the reason for its absence.
 pub type Page<T = Response> = Result<T, PageError>;
@@ -232,7 +237,9 @@ impl IntoResponse for PageError {
                 &t::ErrorNotFoundDetail,
                 &[],
             ),
-            PageError::SignIn => Redirect::to("/sign-in").into_response(),
+            PageError::SignIn => {
+                (Extension(NotCarriedOut), Redirect::to("/sign-in")).into_response()
+            }
             PageError::Refused(why) => explain(
                 StatusCode::FORBIDDEN,
                 &t::ErrorRefusedTitle,
