@@ -44,34 +44,34 @@ fn number(text: &str) -> Page<Option<i64>> {
 }
 
 impl Fields {
-    /// The filter that the fields describe.
-    pub async fn filter(&self, app: &App) -> Page<Filter> {
-        let user = match self.user.trim() {
-            "" => None,
-            login => {
-                let found = user::by_login(&app.db, login).await?;
-                let unknown = || Mistake::UnknownLogin {
-                    login: login.to_owned(),
-                };
-                Some(found.ok_or_else(unknown)?.id)
-            }
-        };
+    /// The filter, if the viewer may judge its submissions again.
+    pub async fn filter(&self, app: &App, session: &Session) -> Page<Filter> {
+        session.user_id()?;
         let verdict = match self.verdict.as_str() {
             "" => None,
             text => Some(Verdict::of_text(text).ok_or(PageError::NotFound)?),
         };
-        Ok(Filter {
+        let mut filter = Filter {
             contest: number(&self.contest)?,
             round: number(&self.round)?,
             round_problem: number(&self.round_problem)?,
             problem: number(&self.problem)?,
-            user,
+            user: None,
             submission: number(&self.submission)?,
             version: number(&self.version)?,
             language: Some(self.language.clone()).filter(|text| !text.is_empty()),
             verdict,
             set: None,
-        })
+        };
+        // Others must not learn whether a login exists.
+        scope(app, session, &filter).await?;
+        let login = self.user.trim();
+        if !login.is_empty() {
+            let login = login.to_owned();
+            let found = user::by_login(&app.db, &login).await?;
+            filter.user = Some(found.ok_or(Mistake::UnknownLogin { login })?.id);
+        }
+        Ok(filter)
     }
 }
 

@@ -92,9 +92,7 @@ pub async fn form(
     session: Session,
     Query(fields): Query<Fields>,
 ) -> Page {
-    session.user_id()?;
-    let filter = fields.filter(&app).await?;
-    scope(&app, &session, &filter).await?;
+    fields.filter(&app, &session).await?;
     let mut verdicts: Vec<(&str, &dyn Render)> = vec![("", &t::All)];
     for one in Verdict::ALL {
         verdicts.push((one.text(), parts::verdict_words(*one)));
@@ -141,8 +139,7 @@ pub async fn create(
     session: Session,
     Form(fields): Form<Fields>,
 ) -> Page {
-    session.user_id()?;
-    let filter = fields.filter(&app).await?;
+    let filter = fields.filter(&app, &session).await?;
     let reason: String = fields.reason.trim().chars().take(MAX_REASON).collect();
     let id = add(&app, &session, &reason, &filter, false).await?;
     Ok(Redirect::to(&format!("/rejudgings/{id}")).into_response())
