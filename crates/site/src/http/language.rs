@@ -31,7 +31,7 @@ pub async fn choose(State(app): State<Arc<App>>, request: Request, next: Next) -
 }
 
 fn of_headers(app: &App, headers: &HeaderMap) -> Arc<Locale> {
-    let of_cookie = cookie_value(headers, LANGUAGE).and_then(|tag| app.locales.find(tag));
+    let of_cookie = cookie_value(app, headers, LANGUAGE).and_then(|tag| app.locales.find(tag));
     let of_browser = || {
         let wanted = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
         app.locales.negotiate(wanted)

@@ -77,7 +77,7 @@ pub async fn callback(
     if let Some(delay) = app.failures_of_address.delay(&client.address, now) {
         return Err(PageError::TooOften(delay));
     }
-    let token = session::cookie_token(&headers, COOKIE).ok_or(OidcError::Flow)?;
+    let token = session::cookie_token(&app, &headers, COOKIE).ok_or(OidcError::Flow)?;
     let finished = provider.finish(&token, callback).await;
     let (purpose, claims) = finished.inspect_err(|_| {
         app.failures_of_address.count(client.address, now);

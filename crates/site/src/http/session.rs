@@ -97,13 +97,9 @@ impl Session {
     }
 }
 
-fn token(headers: &HeaderMap) -> Option<Token> {
-    cookie_token(headers, NAME)
-}
-
 /// The token of a sign-in that waits for a one-time password.
-pub fn pending_token(headers: &HeaderMap) -> Option<Token> {
-    cookie_token(headers, PENDING)
+pub fn pending_token(app: &App, headers: &HeaderMap) -> Option<Token> {
+    cookie_token(app, headers, PENDING)
 }
 
 /// How long a session lasts.
@@ -112,17 +108,24 @@ pub fn lasts(keep: bool) -> Duration {
 }
 
 /// The token in a cookie.
-pub fn cookie_token(headers: &HeaderMap, name: &str) -> Option<Token> {
-    cookie_value(headers, name).and_then(Token::of_hex)
+pub fn cookie_token(app: &App, headers: &HeaderMap, name: &str) -> Option<Token> {
+    cookie_value(app, headers, name).and_then(Token::of_hex)
+}
+
+/// What the names of cookies begin with in browsers. With this prefix, browsers accept a cookie only
+/// from this host and by HTTPS. Without it, other hosts of the domain could set the session.
+fn prefix(app: &App) -> &'static str {
+    if app.is_https { "__Host-" } else { "" }
 }
 
 /// The value of the cookie with a name.
-pub fn cookie_value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub fn cookie_value<'h>(app: &App, headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let prefix = prefix(app);
     let cookies = headers.get_all(COOKIE).iter();
     let text = cookies.filter_map(|value| value.to_str().ok());
     text.flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(found, _)| *found == name)
+        .find(|(found, _)| found.strip_prefix(prefix) == Some(name))
         .map(|(_, value)| value)
 }
 
@@ -140,7 +143,7 @@ impl FromRequestParts<Arc<App>> for Session {
     type Rejection = PageError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Page<Session> {
-        let token = token(&parts.headers);
+        let token = cookie_token(app, &parts.headers, NAME);
         let user = match &token {
             Some(token) => session::user(&app.db, token.digest(), Time::now()).await?,
             None => None,
@@ -169,6 +172,7 @@ pub fn cookie_header(
 ) -> (HeaderName, HeaderValue) {
     let secure = if app.is_https { "; Secure" } else { "" };
     let seconds = lasts.as_secs();
+    let name = format!("{}{name}", prefix(app));
     let cookie =
         format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
     // All these characters are allowed in headers.

@@ -211,7 +211,7 @@ pub async fn sign_in(
     headers: HeaderMap,
     Form(form): Form<Code>,
 ) -> Page {
-    let token = session::pending_token(&headers).ok_or(PageError::SignIn)?;
+    let token = session::pending_token(&app, &headers).ok_or(PageError::SignIn)?;
     let pending = app.pending.get(&token, Instant::now());
     let pending = pending.ok_or(PageError::SignIn)?;
     check_delay(&app, pending.user)?;
