@@ -41,6 +41,7 @@ mod text;
 mod transfer;
 
 use app::App;
+use axum::middleware::from_fn;
 use blobs::Blobs;
 use clap::Parser;
 use command::{Command, Place};
@@ -119,6 +120,12 @@ struct Args {
     /// Use this option if browsers reach the site through a proxy with TLS.
     #[arg(long)]
     https: bool,
+    /// Read the addresses of browsers from the header X-Forwarded-For
+    ///
+    /// Use this option if all browsers reach the site through one proxy, which adds the address of
+    /// the browser at the end of that header. Limits for each address then apply to browsers.
+    #[arg(long)]
+    behind_proxy: bool,
     /// The language of pages for browsers that request no language of the site
     ///
     /// A file DIR/languages/fr.ftl adds French, or replaces it.
@@ -381,8 +388,12 @@ async fn listen(args: &Args, app: Arc<App>, example: Option<String>) -> Result<E
     lines.extend(example);
     say(lines.join("\n"))?;
     let db = app.db.clone();
+    let mut routes = http::router(app);
+    if args.behind_proxy {
+        routes = routes.layer(from_fn(http::server::forwarded));
+    }
     tokio::select! {
-        () = http::server::serve(listener, http::router(app)) => {}
+        () = http::server::serve(listener, routes) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }

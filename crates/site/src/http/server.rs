@@ -1,14 +1,20 @@
 //! Connections of browsers. Bounds keep slow or hostile clients from stopping others.
 
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+/// The header with the addresses of clients and proxies, the latest at the end.
+const FORWARDED_FOR: &str = "x-forwarded-for";
 /// Connections at one time.
 const MAX_CONNECTIONS: usize = 4096;
 /// How long the headers of a request may take.
@@ -17,6 +23,18 @@ const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// The pause after a failure to accept a connection, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Replaces the address of a proxy by that of its client, which the proxy has added to the header
+/// `X-Forwarded-For`. Clients choose what stands before.
+pub async fn forwarded(mut request: Request, next: Next) -> Response {
+    let values = request.headers().get_all(FORWARDED_FOR);
+    let last = values.iter().next_back().and_then(|it| it.to_str().ok());
+    let last: Option<IpAddr> = last.and_then(|text| text.rsplit(',').next()?.trim().parse().ok());
+    if let Some(address) = last {
+        request.extensions_mut().insert(address);
+    }
+    next.run(request).await
+}
 
 /// Serves pages until the future is dropped.
 pub async fn serve(listener: TcpListener, routes: Router) {
