@@ -10,6 +10,8 @@ mod support;
 #[path = "support/provider.rs"]
 mod provider;
 
+#[path = "site/abuse.rs"]
+mod abuse;
 #[path = "site/accounts.rs"]
 mod accounts;
 #[path = "site/api.rs"]

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Keys that are remembered. Expired ones are removed when there are more.
@@ -13,7 +14,19 @@ const MAX_KEYS: usize = 100_000;
 pub struct Throttle<K> {
     limit: u32,
     window: Duration,
-    counts: Mutex<HashMap<K, (Instant, u32)>>,
+    counts: Mutex<Counts<K>>,
+}
+
+/// For each key, the begin of its window and the number of events in it.
+type Counts<K> = HashMap<K, (Instant, u32)>;
+
+/// The addresses that count as one. A host chooses among the addresses of an IPv6 network.
+pub fn network(address: IpAddr) -> IpAddr {
+    const HOST_BITS: u32 = 64;
+    match address.to_canonical() {
+        IpAddr::V6(host) => Ipv6Addr::from_bits(host.to_bits() >> HOST_BITS << HOST_BITS).into(),
+        host => host,
+    }
 }
 
 impl<K: Hash + Eq> Throttle<K> {
@@ -26,17 +39,17 @@ impl<K: Hash + Eq> Throttle<K> {
         }
     }
 
-    /// The time to wait before the next event of the key, if it must wait.
-    pub fn delay(&self, key: &K, now: Instant) -> Option<Duration> {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+    fn counts(&self) -> MutexGuard<'_, Counts<K>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn delay_in(&self, counts: &Counts<K>, key: &K, now: Instant) -> Option<Duration> {
         let (begin, count) = counts.get(key)?;
         let left = (*begin + self.window).checked_duration_since(now)?;
         (*count >= self.limit && !left.is_zero()).then_some(left)
     }
 
-    /// Counts an event.
-    pub fn count(&self, key: K, now: Instant) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+    fn count_in(&self, counts: &mut Counts<K>, key: K, now: Instant) {
         if counts.len() >= MAX_KEYS {
             counts.retain(|_, (begin, _)| now < *begin + self.window);
         }
@@ -47,22 +60,40 @@ impl<K: Hash + Eq> Throttle<K> {
         entry.1 += 1;
     }
 
-    /// Counts an event, or returns the time to wait before it.
+    /// The time to wait before the next event of the key, if it must wait.
+    pub fn delay(&self, key: &K, now: Instant) -> Option<Duration> {
+        self.delay_in(&self.counts(), key, now)
+    }
+
+    /// Counts an event.
+    pub fn count(&self, key: K, now: Instant) {
+        self.count_in(&mut self.counts(), key, now);
+    }
+
+    /// Counts an event, or returns the time to wait before it. Of events at the same moment, no
+    /// more than the limit are admitted.
     ///
     /// # Errors
     /// The key must wait.
     pub fn admit(&self, key: K, now: Instant) -> Result<(), Duration> {
-        if let Some(delay) = self.delay(&key, now) {
+        let mut counts = self.counts();
+        if let Some(delay) = self.delay_in(&counts, &key, now) {
             return Err(delay);
         }
-        self.count(key, now);
+        self.count_in(&mut counts, key, now);
         Ok(())
     }
 
     /// Forgets the events of a key.
     pub fn forget(&self, key: &K) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.remove(key);
+        self.counts().remove(key);
+    }
+
+    /// Forgets one event of a key.
+    pub fn take_back(&self, key: &K) {
+        if let Some((_, count)) = self.counts().get_mut(key) {
+            *count = count.saturating_sub(1);
+        }
     }
 }
 
@@ -88,5 +119,22 @@ mod tests {
         assert_eq!(throttle.delay(&"a", at(12)), None);
         let admitted: Vec<_> = (0..3).map(|_| throttle.admit("c", at(20))).collect();
         assert_eq!(admitted, [Ok(()), Ok(()), Err(Duration::from_secs(10))]);
+        throttle.take_back(&"c");
+        let admitted: Vec<_> = (0..2).map(|_| throttle.admit("c", at(20))).collect();
+        assert_eq!(admitted, [Ok(()), Err(Duration::from_secs(10))]);
+    }
+
+    #[test]
+    fn addresses_of_an_ipv6_network_count_as_one() {
+        for (address, expected) in [
+            ("192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("2001:db8:1:2::1", "2001:db8:1:2::"),
+            ("2001:db8:1:3::1", "2001:db8:1:3::"),
+        ] {
+            let network = network(address.parse().unwrap());
+            assert_eq!(network.to_string(), expected, "{address}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The program that has sent a request.
 
 use crate::app::App;
+use crate::core::throttle;
 use axum::extract::{Extension, FromRequestParts};
 use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
@@ -18,6 +19,13 @@ pub struct Client {
     pub address: IpAddr,
     /// The name that it gives itself.
     pub agent: String,
+}
+
+impl Client {
+    /// The addresses that count as one for limits.
+    pub fn network(&self) -> IpAddr {
+        throttle::network(self.address)
+    }
 }
 
 impl FromRequestParts<Arc<App>> for Client {

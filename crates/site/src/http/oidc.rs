@@ -73,14 +73,14 @@ pub async fn callback(
     Query(callback): Query<Callback>,
 ) -> Page {
     let provider = provider(&app)?;
-    let now = Instant::now();
-    if let Some(delay) = app.failures_of_address.delay(&client.address, now) {
+    let (network, now) = (client.network(), Instant::now());
+    if let Some(delay) = app.failures_of_address.delay(&network, now) {
         return Err(PageError::TooOften(delay));
     }
     let token = session::cookie_token(&app, &headers, COOKIE).ok_or(OidcError::Flow)?;
     let finished = provider.finish(&token, callback).await;
     let (purpose, claims) = finished.inspect_err(|_| {
-        app.failures_of_address.count(client.address, now);
+        app.failures_of_address.count(network, now);
     })?;
     let mut answer = match purpose {
         Purpose::SignIn(back) => {

@@ -132,10 +132,8 @@ pub async fn send(
     if text.trim().is_empty() || text.len() > MAX_PRINT {
         return Err(Mistake::PrintLength { bytes: MAX_PRINT }.into());
     }
-    if let Some(delay) = app.prints.delay(&user, Instant::now()) {
-        return Err(PageError::TooOften(delay));
-    }
-    app.prints.count(user, Instant::now());
+    let admitted = app.prints.admit(user, Instant::now());
+    admitted.map_err(PageError::TooOften)?;
     let title: String = match title.trim() {
         "" => "source".to_owned(),
         title => title.chars().take(MAX_TITLE).collect(),

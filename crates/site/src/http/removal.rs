@@ -1,5 +1,6 @@
 //! Copying, merging and deleting.
 
+use super::client::Client;
 use super::error::{Page, PageError};
 use super::jobs;
 use super::layout::page;
@@ -7,6 +8,7 @@ use super::mistake::Mistake;
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
+use super::sign_in::check_password;
 use super::vocabulary;
 use super::{submissions, versions};
 use crate::app::App;
@@ -27,20 +29,6 @@ use std::sync::Arc;
 #[derive(Deserialize)]
 pub struct Confirmation {
     password: String,
-}
-
-impl Confirmation {
-    async fn check(&self, app: &App, session: &Session) -> Page<()> {
-        let user = session.user.as_ref().ok_or(PageError::SignIn)?;
-        if app
-            .passwords
-            .verify(&self.password, Some(&user.password))
-            .await?
-        {
-            return Ok(());
-        }
-        Err(PageError::Invalid(Mistake::WrongPassword))
-    }
 }
 
 /// What is deleted, for one whose address begins with this word.
@@ -110,12 +98,13 @@ pub async fn form(
 pub async fn delete(
     State(app): State<Arc<App>>,
     session: Session,
+    client: Client,
     address: Uri,
     Path(id): Path<i64>,
     Form(confirmation): Form<Confirmation>,
 ) -> Page {
     let (work, _) = work(&app, &session, first_word(&address), id).await?;
-    confirmation.check(&app, &session).await?;
+    check_password(&app, &session, &client, &confirmation.password).await?;
     jobs::begin(&app, &session, &work).await
 }
 
@@ -152,6 +141,7 @@ pub struct Merge {
 pub async fn merge(
     State(app): State<Arc<App>>,
     session: Session,
+    client: Client,
     Path(id): Path<i64>,
     Form(form): Form<Merge>,
 ) -> Page {
@@ -160,8 +150,7 @@ pub async fn merge(
     if id == form.into {
         return Err(Mistake::SameProblem.into());
     }
-    let password = form.password;
-    Confirmation { password }.check(&app, &session).await?;
+    check_password(&app, &session, &client, &form.password).await?;
     let work = Work::MergeProblems {
         from: id,
         into: form.into,

@@ -15,7 +15,7 @@ use crate::core::pending::{PENDING_LASTS, SignIn};
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
 use crate::db::user::{self, NewUser, Role, User};
-use crate::db::{Db, session, setting, totp};
+use crate::db::{Db, reset, session, setting, totp};
 use crate::text::{Message, t};
 use axum::extract::{Extension, Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -86,26 +86,58 @@ pub async fn sign_in(
     client: Client,
     Form(form): Form<Credentials>,
 ) -> Page {
-    let address = client.address;
-    let key = (form.login.to_lowercase(), address);
-    let now = Instant::now();
-    let delays = [
-        app.failures_of_login.delay(&key, now),
-        app.failures_of_address.delay(&address, now),
-    ];
-    if let Some(delay) = delays.into_iter().flatten().max() {
+    let (network, now) = (client.network(), Instant::now());
+    if let Some(delay) = app.failures_of_address.delay(&network, now) {
         return Err(PageError::TooOften(delay));
     }
     let user = user::by_login(&app.db, &form.login).await?;
     let stored = user.as_ref().map(|user| user.password.as_str());
-    let fits = app.passwords.verify(&form.password, stored).await?;
+    let fits = is_password(&app, &client, &form.login, stored, &form.password).await?;
     let Some(user) = user.filter(|user| fits && user.disabled_at.is_none()) else {
-        app.failures_of_login.count(key, now);
-        app.failures_of_address.count(address, now);
+        app.failures_of_address.count(network, now);
         return Err(Mistake::WrongSignIn.into());
     };
-    app.failures_of_login.forget(&key);
     enter(&app, actor, &client, &user, form.keep.is_some(), form.back).await
+}
+
+/// Whether a password is that of a login, whose hash is stored if the login exists. Wrong ones are
+/// counted, and too many are refused. A password counts as wrong until it was verified, so that
+/// more of them at the same moment are refused, too.
+pub async fn is_password(
+    app: &App,
+    client: &Client,
+    login: &str,
+    stored: Option<&str>,
+    password: &str,
+) -> Page<bool> {
+    // Longer logins do not exist, and would only take memory.
+    let login: String = login.chars().take(MAX_NAME).collect();
+    let key = (login.to_lowercase(), client.network());
+    let admitted = app.failures_of_login.admit(key.clone(), Instant::now());
+    admitted.map_err(PageError::TooOften)?;
+    let fits = app.passwords.verify(password, stored).await;
+    match fits {
+        Ok(true) => app.failures_of_login.forget(&key),
+        Ok(false) => {}
+        Err(_) => app.failures_of_login.take_back(&key),
+    }
+    Ok(fits?)
+}
+
+/// The signed-in user, if the password is the user's.
+///
+/// # Errors
+/// The password is wrong, too many were wrong, or the viewer is a guest.
+pub async fn check_password<'s>(
+    app: &App,
+    session: &'s Session,
+    client: &Client,
+    password: &str,
+) -> Page<&'s User> {
+    let user = session.user.as_ref().ok_or(PageError::SignIn)?;
+    let stored = Some(user.password.as_str());
+    let fits = is_password(app, client, &user.login, stored, password).await?;
+    fits.then_some(user).ok_or(Mistake::WrongPassword.into())
 }
 
 /// Begins the session of a user that has signed in, or asks for a one-time password first.
@@ -213,7 +245,7 @@ impl SignUp {
 
 /// Adds a user. An administrator is added only if no other exists.
 async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
-    let admitted = app.sign_ups.admit(client.address, Instant::now());
+    let admitted = app.sign_ups.admit(client.network(), Instant::now());
     admitted.map_err(PageError::TooOften)?;
     form.check()?;
     let password = app.passwords.hash(&form.password).await?;
@@ -318,21 +350,14 @@ pub async fn change_password(
 ) -> Page {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     account::check_password(&form.new)?;
-    let key = (user.login.to_lowercase(), client.address);
-    if let Some(delay) = app.failures_of_login.delay(&key, Instant::now()) {
-        return Err(PageError::TooOften(delay));
-    }
-    if !app
-        .passwords
-        .verify(&form.old, Some(&user.password))
-        .await?
-    {
-        app.failures_of_login.count(key, Instant::now());
+    let stored = Some(user.password.as_str());
+    if !is_password(&app, &client, &user.login, stored, &form.old).await? {
         return Err(Mistake::WrongPresentPassword.into());
     }
     let password = app.passwords.hash(&form.new).await?;
     let mut tx = app.db.begin().await?;
     user::set_password(&mut tx, user.id, &password).await?;
+    reset::delete_of_user(&mut tx, user.id).await?;
     session::delete_of_user(&mut tx, user.id).await?;
     tx.commit().await?;
     begin(&app, &client, user.id, LASTS, &Back::default()).await

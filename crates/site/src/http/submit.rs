@@ -144,10 +144,8 @@ async fn insert(
             return Ok(earlier);
         }
     }
-    if let Some(delay) = app.submissions.delay(&user_id, Instant::now()) {
-        return Err(PageError::TooOften(delay));
-    }
-    app.submissions.count(user_id, Instant::now());
+    let admitted = app.submissions.admit(user_id, Instant::now());
+    admitted.map_err(PageError::TooOften)?;
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     if let Some(key) = key

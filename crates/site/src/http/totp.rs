@@ -8,10 +8,11 @@ use super::mistake::Mistake;
 use super::parts::password_input;
 use super::refusal::Refusal;
 use super::session::{self, Session};
+use super::sign_in::check_password;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::totp as rules;
-use crate::db::user::{self, User};
+use crate::db::user;
 use crate::db::{reset, session as sessions, totp};
 use crate::text::t;
 use axum::extract::{Form, State};
@@ -61,25 +62,6 @@ pub struct Password {
     password: String,
 }
 
-/// Checks the password of the signed-in user. Wrong ones are throttled.
-async fn check_password<'s>(
-    app: &App,
-    session: &'s Session,
-    client: &Client,
-    password: &str,
-) -> Page<&'s User> {
-    let user = session.user.as_ref().ok_or(PageError::SignIn)?;
-    let key = (user.login.to_lowercase(), client.address);
-    if let Some(delay) = app.failures_of_login.delay(&key, Instant::now()) {
-        return Err(PageError::TooOften(delay));
-    }
-    if !app.passwords.verify(password, Some(&user.password)).await? {
-        app.failures_of_login.count(key, Instant::now());
-        return Err(Mistake::WrongPassword.into());
-    }
-    Ok(user)
-}
-
 /// `POST /account/totp/new`: shows a new secret.
 pub async fn propose(
     State(app): State<Arc<App>>,
@@ -123,17 +105,11 @@ pub struct Code {
     code: String,
 }
 
-/// Counts a wrong code of a user.
-fn wrong_code(app: &App, user: i64) -> PageError {
-    app.failures_of_code.count(user, Instant::now());
-    Mistake::WrongCode.into()
-}
-
-fn check_delay(app: &App, user: i64) -> Page<()> {
-    match app.failures_of_code.delay(&user, Instant::now()) {
-        Some(delay) => Err(PageError::TooOften(delay)),
-        None => Ok(()),
-    }
+/// Counts a code of a user as wrong before it is checked, so that more of them at the same moment
+/// are refused, too.
+fn admit_code(app: &App, user: i64) -> Page<()> {
+    let admitted = app.failures_of_code.admit(user, Instant::now());
+    admitted.map_err(PageError::TooOften)
 }
 
 /// `POST /account/totp/confirm`: shows recovery codes.
@@ -143,7 +119,7 @@ pub async fn confirm(
     Form(form): Form<Code>,
 ) -> Page {
     let id = session.user_id()?;
-    check_delay(&app, id)?;
+    admit_code(&app, id)?;
     let mut tx = app.db.begin().await?;
     let generator = totp::of_user(&mut tx, id).await?;
     let secret = generator
@@ -151,9 +127,9 @@ pub async fn confirm(
         .and_then(|found| found.totp_secret);
     let secret = secret.ok_or(Refusal::TotpMissing)?;
     let now = Time::now();
-    let Some(period) = rules::period(&secret, &form.code, None, now) else {
-        return Err(wrong_code(&app, id));
-    };
+    let period = rules::period(&secret, &form.code, None, now);
+    let period = period.ok_or(Mistake::WrongCode)?;
+    app.failures_of_code.forget(&id);
     let codes = rules::recovery_codes();
     totp::confirm(&mut tx, id, period, &codes, now).await?;
     if let Some(own) = session.digest() {
@@ -184,11 +160,12 @@ pub async fn turn_off(
     Form(form): Form<Off>,
 ) -> Page {
     let user = check_password(&app, &session, &client, &form.password).await?;
-    check_delay(&app, user.id)?;
+    admit_code(&app, user.id)?;
     let mut tx = app.db.begin().await?;
     if !totp::accept(&mut tx, user.id, &form.code, Time::now()).await? {
-        return Err(wrong_code(&app, user.id));
+        return Err(Mistake::WrongCode.into());
     }
+    app.failures_of_code.forget(&user.id);
     totp::remove(&mut tx, user.id).await?;
     tx.commit().await?;
     Ok(Redirect::to("/account/totp").into_response())
@@ -214,14 +191,13 @@ pub async fn sign_in(
     let token = session::pending_token(&app, &headers).ok_or(PageError::SignIn)?;
     let pending = app.pending.get(&token, Instant::now());
     let pending = pending.ok_or(PageError::SignIn)?;
-    check_delay(&app, pending.user)?;
+    admit_code(&app, pending.user)?;
     let mut tx = app.db.begin().await?;
     let found = user::by_id(&mut tx, pending.user).await?;
     let user = found.filter(|user| user.disabled_at.is_none());
     let user = user.ok_or(PageError::SignIn)?;
     if !totp::accept(&mut tx, user.id, &form.code, Time::now()).await? {
-        drop(tx);
-        return Err(wrong_code(&app, user.id));
+        return Err(Mistake::WrongCode.into());
     }
     reset::delete_expired(&mut tx, Time::now()).await?;
     tx.commit().await?;

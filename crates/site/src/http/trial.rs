@@ -123,10 +123,8 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
         upload.field("code").to_owned(),
     );
     let sent = Sent::of(app, upload)?;
-    if let Some(delay) = app.tries.delay(&user, Instant::now()) {
-        return Err(PageError::TooOften(delay));
-    }
-    app.tries.count(user, Instant::now());
+    let admitted = app.tries.admit(user, Instant::now());
+    admitted.map_err(PageError::TooOften)?;
     let trial = Trial {
         language: sent.language.name.clone(),
         file_name: sent.file_name,

@@ -340,6 +340,7 @@ impl Answer {
 }
 
 /// A browser with its cookies.
+#[derive(Clone)]
 pub struct Browser {
     agent: ureq::Agent,
     url: String,
@@ -457,10 +458,20 @@ impl Browser {
 
     /// Sends a form as a page of another or the same site does.
     pub fn post_from(&mut self, site: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.post_with(("sec-fetch-site", site), path, fields)
+    }
+
+    /// Sends a form with another header.
+    pub fn post_with(
+        &mut self,
+        (name, value): (&str, &str),
+        path: &str,
+        fields: &[(&str, &str)],
+    ) -> Answer {
         let request = self.agent.post(format!("{}{path}", self.url));
         let answer = request
             .header("cookie", self.cookie())
-            .header("sec-fetch-site", site)
+            .header(name, value)
             .send_form(fields.iter().copied());
         self.read(answer)
     }

@@ -2,6 +2,7 @@
 
 use super::problem::{Answer, ApiError};
 use crate::app::App;
+use crate::core::throttle;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
@@ -48,7 +49,8 @@ impl FromRequestParts<Arc<App>> for Caller {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Answer<Caller> {
         let address = parts.extensions.get::<IpAddr>().copied();
         let address = address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
-        let by_address = || app.calls_of_address.admit(address, Instant::now());
+        let network = throttle::network(address);
+        let by_address = || app.calls_of_address.admit(network, Instant::now());
         let Some(header) = parts.headers.get(AUTHORIZATION) else {
             by_address().map_err(PageError::TooOften)?;
             return Ok(Caller {

@@ -176,10 +176,8 @@ pub async fn put_question(
         return Err(PageError::NotFound);
     }
     let text = checked(text)?;
-    if let Some(delay) = app.questions.delay(&user, Instant::now()) {
-        return Err(PageError::TooOften(delay));
-    }
-    app.questions.count(user, Instant::now());
+    let admitted = app.questions.admit(user, Instant::now());
+    admitted.map_err(PageError::TooOften)?;
     let author = Author::Participant {
         user_id: user,
         participant_id: scene.participant.as_ref().map(|one| one.id),
