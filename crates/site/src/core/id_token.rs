@@ -379,6 +379,13 @@ mod tests {
             (json!({ "nonce": null }), IdTokenError::Nonce),
             (json!({ "sub": "" }), IdTokenError::Malformed),
             (json!({ "sub": "a".repeat(256) }), IdTokenError::Malformed),
+            (json!({ "sub": "a\nb" }), IdTokenError::Malformed),
+            (json!({ "sub": "ä" }), IdTokenError::Malformed),
+            // The signature is right.
+            (
+                json!({ "name": "a".repeat(MAX_TOKEN) }),
+                IdTokenError::Malformed,
+            ),
         ] {
             assert_eq!(verified(changes.clone()).unwrap_err(), error, "{changes}");
         }

@@ -156,6 +156,8 @@ fn contest_is_exported_and_imported() {
         admin.sign_up(site.setup.as_deref().expect("a link"), "ada");
         let lines: Vec<&str> = text.lines().collect();
         let cut = lines[..lines.len() - 2].join("\n") + "\n";
+        let without_row = [&lines[..lines.len() - 2], &lines[lines.len() - 1..]].concat();
+        let without_row = without_row.join("\n") + "\n";
         let escape = text.replace("\"file_name\":\"a.py\"", "\"file_name\":\"../a.py\"");
         let foreign = text.replace("\"package_version\"", "\"session\"");
         let role = text.replace(
@@ -165,7 +167,15 @@ fn contest_is_exported_and_imported() {
         // A zip archive begins with these letters.
         let damaged = text.replace("\"base64\":\"UEsD", "\"base64\":\"UEsE");
         let weak = text.replace("$argon2id$", "$argon2i$");
-        for wrong in [&cut, &escape, &foreign, &role, &damaged, &weak] {
+        for wrong in [
+            &cut,
+            &without_row,
+            &escape,
+            &foreign,
+            &role,
+            &damaged,
+            &weak,
+        ] {
             assert_ne!(*wrong, text);
             std::fs::write(site.path("wrong"), wrong).unwrap();
             let refused = site.run(&["import"], &["wrong"]);
