@@ -15,7 +15,7 @@ struct Page {
 }
 
 impl Page {
-    /// The strings of all elements that a selector matches.
+    /// The texts of all elements that a selector matches.
     fn texts(&self, selector: &str) -> Vec<String> {
         let selector = Selector::parse(selector).expect("a selector");
         self.document
@@ -115,7 +115,7 @@ fn needs(server: &Server, runtime: &str) -> bool {
     is_installed
 }
 
-/// The number of an outcome on the status page.
+/// The count of an outcome on the status page.
 fn counted(server: &Server, outcome: &str) -> String {
     get(server, "/status").one(&format!("tr[data-outcome={outcome}] td.number"))
 }
@@ -188,7 +188,7 @@ fn form_shows_compiler_messages() {
 }
 
 #[test]
-fn form_applies_limits_and_rejects_wrong_ones() {
+fn form_applies_limits_and_rejects_invalid_ones() {
     let server = Server::with_config("", "[limits.max]\ncpu_ms = 5000\n");
     let with_limits = |cpu: &str, memory: &str, code: &str| {
         let fields = [
@@ -200,7 +200,7 @@ fn form_applies_limits_and_rejects_wrong_ones() {
         post(&server, "/", &fields)
     };
     let page = with_limits("0.2", "", "while True: pass");
-    // On a busy machine, the limit of real time comes first.
+    // On a busy machine, the real-time limit is reached first.
     let limits = [
         "The program used more CPU time than the limit allows.",
         "The program ran longer than the limit allows.",
@@ -233,7 +233,7 @@ fn hostile_output_is_shown_as_text() {
     );
     assert!(!page.text.contains('\x1b'));
     assert!(!page.has("#result script") && !page.has("img[onerror]") && !page.has("#result b"));
-    // Nothing of the program but the script of the page remains.
+    // The only script is that of the page, not that of the program.
     assert_eq!(page.texts("script").len(), 1);
 }
 

@@ -35,7 +35,8 @@ fn killed_supervisors_are_never_blamed_on_the_program() {
         info["running"].as_u64().unwrap_or(0) + info["queued"].as_u64().unwrap_or(0)
     };
     let mut kills = 0;
-    // The first kill happens during nearly all requests, and the last one during few.
+    // The first kill happens while nearly all requests are running, the last one while only a few
+    // are.
     for left in [990, 800, 500, 200, 20] {
         assert!(eventually(HANG_TIMEOUT, || in_flight() <= left));
         kills += kill_supervisors(&server);
@@ -57,13 +58,13 @@ fn killed_supervisors_are_never_blamed_on_the_program() {
         done += usize::from(is_right);
         blamed += usize::from(is_failure);
     }
-    println!("{kills} supervisors killed; {done} requests are right, {blamed} failed");
+    println!("{kills} supervisors killed; {done} requests succeeded, {blamed} failed");
     assert!(done > 0);
     let after = server.post("/v1/runs", &json!({ "command": ["true"] }));
     assert_eq!(after.json()["tests"][0]["exit_code"], 0, "{after:?}");
 }
 
-/// Begins a run whose output is followed, and kills the supervisors when it has written this.
+/// Begins a run, follows its output, and kills the supervisors when the run has written `output`.
 fn killed_after(script: &str, output: &str) -> Value {
     let server = Server::start("");
     let request = json!({ "command": ["sh", "-c", script] });

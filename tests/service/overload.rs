@@ -1,4 +1,4 @@
-//! More requests than the service has capacity.
+//! More requests than the service has capacity for.
 
 use crate::server::{Server, read_to_end};
 use millibox_tests::{HANG_TIMEOUT, eventually};
@@ -62,7 +62,7 @@ fn requests_beyond_capacity_are_answered_within_the_rules() {
     assert_idle(&server);
 }
 
-/// Nothing runs or waits, and the next request is carried out.
+/// Asserts that nothing runs or waits, and that the service carries out the next request.
 fn assert_idle(server: &Server) {
     let is_idle = || {
         let info = server.get("/v1/info").json();
@@ -187,7 +187,7 @@ const INTERFACES: [Interface; 5] = [
     },
 ];
 
-/// How many requests the service carries out in a second, from requests of a few clients.
+/// Measures how many requests of a few clients the service carries out per second.
 fn capacity(server: &Server, interface: &Interface) -> f64 {
     let begin = Instant::now();
     let requests = 4 * 25;
@@ -213,8 +213,9 @@ fn request(server: &Server, interface: &Interface, name: &str) -> Option<Plain> 
     Plain::read(server.begin_post(interface.path, headers, &body))
 }
 
-/// Offers requests at four times the rate that the service has carried out, each on a connection of
-/// its own. All are answered as the interface allows, and the service is idle soon.
+/// Sends requests at four times the rate that the service can sustain, each on its own connection.
+/// Checks that each answer is one that the interface allows, and that the service is idle soon
+/// afterwards.
 fn overload(interface: &Interface, requests: usize) {
     let config = format!(
         "[queue]\nmax_requests = {}\n[running]\ncpu_slots = 2\nreal_slots = 2\n\

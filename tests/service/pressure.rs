@@ -9,15 +9,17 @@ use std::time::Duration;
 
 /// A body that no address accepts.
 const BODY_BYTES: usize = 1 << 30;
-/// The bytes by which the memory of the service may grow meanwhile. The bound of a body is 8 MiB.
+/// The bytes by which the memory of the service may grow during a test. The bound of a body is 8
+/// MiB.
 const GROWTH_BYTES: u64 = 96 << 20;
 const CONFIG: &str = "max_body_bytes = 8388608\n[files]\nmax_file_bytes = 8388608";
 const HEADERS: usize = 100_000;
 /// Connections of each kind of slow client.
 const SLOW_CLIENTS: usize = 50;
 
-/// Sends a body until it is sent or the service ends the connection. Returns the bytes that were
-/// sent, and the first line of the answer, which is empty if the connection ended without one.
+/// Sends a body until it is complete or the service closes the connection. Returns the number of
+/// bytes sent and the first line of the answer, which is empty if the connection was closed without
+/// an answer.
 fn send_endlessly(mut connection: TcpStream, is_chunked: bool) -> (usize, String) {
     let piece = vec![b'a'; 1 << 16];
     let mut sent = 0;
@@ -70,7 +72,7 @@ fn body_of_a_gibibyte_is_cut_off_and_memory_stays_bounded() {
                  Content-Type: application/json\r\n{length}\r\n\r\n"
             );
             let (sent, status) = send_endlessly(server.connection(head.as_bytes()), is_chunked);
-            assert!(sent < BODY_BYTES, "{path} took the whole body");
+            assert!(sent < BODY_BYTES, "{path} accepted the whole body");
             let is_refusal = status.is_empty() || status.starts_with("HTTP/1.1 4");
             assert!(is_refusal, "{path}: {status}");
         }
@@ -112,7 +114,7 @@ fn slow_and_silent_clients_do_not_delay_others() {
         "POST /v1/runs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
          Content-Length: {length}\r\n\r\n{body}"
     );
-    // Half-open and silent connections, and requests whose rest never comes.
+    // Half-open and silent connections, and requests whose rest never arrives.
     let starts = [0, 1, 40, request.len() - 1];
     let silent: Vec<TcpStream> = (0..SLOW_CLIENTS)
         .map(|number| server.connection(&request.as_bytes()[..starts[number % starts.len()]]))
@@ -127,11 +129,11 @@ fn slow_and_silent_clients_do_not_delay_others() {
                     std::thread::sleep(Duration::from_millis(2));
                 }
                 for connection in &mut connections {
-                    connection.write_all(&[*byte]).expect("a living connection");
+                    connection.write_all(&[*byte]).expect("an open connection");
                 }
             }
             for connection in &mut connections {
-                connection.write_all(&[*last]).expect("a living connection");
+                connection.write_all(&[*last]).expect("an open connection");
             }
             connections.into_iter().map(crate::server::read_to_end)
         });
@@ -139,7 +141,7 @@ fn slow_and_silent_clients_do_not_delay_others() {
             assert_works(&server);
         }
         is_done.store(true, Ordering::Relaxed);
-        // They are also answered in the end.
+        // They also receive their answers in the end.
         for answer in slow.join().expect("the slow clients") {
             assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
             assert!(answer.contains("slow\\n"), "{answer}");

@@ -191,14 +191,14 @@ fn service_of_root_listens_on_a_low_port() {
 }
 
 #[test]
-fn killed_service_of_root_takes_its_parent_along() {
+fn killed_service_of_root_ends_its_parent() {
     if is_root_or_skips() {
         assert_kill_leaves_nothing(Server::service_pid);
     }
 }
 
 #[test]
-fn killed_parent_of_a_service_takes_it_along() {
+fn killed_parent_ends_its_service() {
     if is_root_or_skips() {
         assert_kill_leaves_nothing(parent_pid);
     }
@@ -254,7 +254,7 @@ fn service_that_cannot_leave_root_does_not_start() {
     if !is_root_or_skips() {
         return;
     }
-    // Without the capability the kernel refuses another user.
+    // Without the capability, the kernel refuses to change the user.
     let output = Command::new("setpriv")
         .args(["--bounding-set", "-setuid", "--inh-caps", "-setuid", "--"])
         .arg(executable("millibox"))
@@ -273,7 +273,7 @@ fn service_that_cannot_leave_root_does_not_start() {
 fn service_without_cgroups_does_not_start() {
     let serve = ["serve", "--listen", "127.0.0.1:0"];
     let mut command = if is_root() {
-        // Hides all hierarchies in a mount namespace of its own.
+        // Hides all hierarchies in a new mount namespace.
         let hide = "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"";
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", hide, "sh"]);

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 const LANGUAGES: &str = "languages = ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'pascal', \
     'python3', 'rust', 'scripts']\n";
 
-/// A running service. Dropping the value ends it.
+/// A running service. Dropping the value stops the service.
 pub struct Server {
     child: Child,
     /// `http://HOST:PORT`.
@@ -43,7 +43,7 @@ pub fn backend() -> &'static [&'static str] {
 }
 
 impl Server {
-    /// Starts a service that serves one dialect alone, or everything if the name is empty.
+    /// Starts a service that serves only one dialect, or everything if the name is empty.
     pub fn start(dialect: &str) -> Server {
         Server::with_config(dialect, "")
     }
@@ -53,7 +53,7 @@ impl Server {
         Server::start("")
     }
 
-    /// Like [`Server::start`], with a configuration file of this text.
+    /// Like [`Server::start`], with this text as its configuration file.
     pub fn with_config(dialect: &str, config: &str) -> Server {
         Server::with_arguments(dialect, config, &[])
     }
@@ -64,7 +64,7 @@ impl Server {
             "" => "127.0.0.1:0".to_owned(),
             dialect => format!("{dialect}=127.0.0.1:0"),
         };
-        // The service has read the file when it serves.
+        // Once the service answers, it has read the file.
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         // Compilers of all languages would need seconds to report their versions.
         let languages = match config.contains("languages =") {
@@ -159,7 +159,7 @@ impl Server {
             .map_or(started, |process| process.pid)
     }
 
-    /// The processes that it has started for supervisors.
+    /// The processes that the service has started as supervisors.
     pub fn supervisors(&self) -> Vec<i32> {
         descendants(self.pid())
             .into_iter()
@@ -235,7 +235,7 @@ impl Drop for Server {
         {
             millibox_tests::kill(pid, rustix::process::Signal::TERM);
         }
-        // Kills it after that time.
+        // Kills the process after that time.
         ends_within(&mut self.child, HANG_TIMEOUT);
     }
 }

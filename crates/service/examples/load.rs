@@ -1,5 +1,5 @@
-//! Sends one request again and again over a number of connections and prints, as JSON, how many
-//! are answered each second and how long they take.
+//! Sends one request repeatedly over several connections. Prints the number of answers per second
+//! and the response times as JSON.
 //!
 //! `load http://HOST:PORT/PATH BODY_FILE CONNECTIONS SECONDS`
 #![allow(clippy::print_stdout, reason = "the figures are the output")]

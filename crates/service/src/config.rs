@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The address on which the service listens if none is named.
+/// The address on which the service listens if none is configured.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8080";
 
 /// The configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The addresses to listen on. Each address names the only dialect that it serves, or no
-    /// dialect if it serves everything.
+    /// The addresses to listen on. An address with a dialect serves only that dialect; an address
+    /// without a dialect serves everything.
     pub listen: Vec<Listen>,
     /// The path of a Unix socket that serves everything.
     pub unix_socket: Option<PathBuf>,
@@ -35,17 +35,17 @@ pub struct Config {
     pub dialects: Vec<ServedDialect>,
     /// Limits of runs.
     pub limits: LimitsConfig,
-    /// Requests that wait.
+    /// Bounds of the queue.
     pub queue: QueueConfig,
-    /// Requests that run.
+    /// Bounds of running requests.
     pub running: RunningConfig,
     /// Stored files.
     pub files: FilesConfig,
-    /// Answers of runs and judgings.
+    /// Stored results of runs and judgings.
     pub results: ResultsConfig,
     /// The directory of additional language suites.
     pub suites: Option<PathBuf>,
-    /// The languages that are offered, such as `cpp` and `python3`; without this list, all
+    /// The languages to offer, such as `cpp` and `python3`. By default, the service offers all
     /// languages.
     pub languages: Option<Vec<String>>,
     /// Directories of Piston packages that serve as runtimes of the Piston dialect.
@@ -70,13 +70,13 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Listen {
-    /// The dialect that this address serves alone, at its root.
+    /// The only dialect that this address serves, at its root.
     pub dialect: Option<Dialect>,
     /// The address.
     pub address: SocketAddr,
 }
 
-/// An interface of another service.
+/// The interface of another service, which clients of that service can use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
@@ -165,10 +165,10 @@ pub struct TokenConfig {
     pub name: String,
     /// The SHA-256 of the token in hexadecimal: `printf %s TOKEN | sha256sum`.
     pub sha256: String,
-    /// Requests that may run at the same time; 0: no separate bound.
+    /// The number of requests that may run at the same time; 0 means no separate bound.
     #[serde(default)]
     pub max_running: usize,
-    /// Requests that may wait; 0: no separate bound.
+    /// The number of requests that may wait; 0 means no separate bound.
     #[serde(default)]
     pub max_queued: usize,
     /// The interfaces that the client may use; all by default.
@@ -263,9 +263,9 @@ impl Default for LimitsConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QueueConfig {
-    /// Requests that wait.
+    /// The maximum number of waiting requests.
     pub max_requests: usize,
-    /// The sum of their sizes, in bytes.
+    /// The maximum sum of the sizes of waiting requests, in bytes.
     pub max_bytes: u64,
     /// How long a request waits if it does not specify a time, in milliseconds.
     pub wait_ms: u64,
@@ -281,16 +281,18 @@ impl Default for QueueConfig {
     }
 }
 
-/// Bounds of running requests. 0 stands for a value that fits the machine.
+/// Bounds of running requests. 0 selects a default that suits the machine.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunningConfig {
-    /// Maximum number of simultaneous runs whose CPU time counts; by default one for each CPU.
+    /// The maximum number of simultaneous runs whose CPU time is limited; by default one for each
+    /// CPU.
     pub cpu_slots: usize,
-    /// Maximum number of simultaneous runs whose real time counts; by default eight for each CPU.
+    /// The maximum number of simultaneous runs whose real time is limited; by default eight for
+    /// each CPU.
     pub real_slots: usize,
-    /// The sum of the memory limits of all running requests, in bytes; by default three quarters
-    /// of the machine's memory.
+    /// The maximum sum of the memory limits of all running requests, in bytes; by default three
+    /// quarters of the machine's memory.
     pub memory_bytes: u64,
 }
 
@@ -301,7 +303,7 @@ pub struct FilesConfig {
     /// The directory of the files; by default a temporary directory that is removed when the
     /// service ends.
     pub directory: Option<PathBuf>,
-    /// The sum of their sizes, in bytes.
+    /// The maximum sum of the sizes of stored files, in bytes.
     pub max_bytes: u64,
     /// The largest file, in bytes.
     pub max_file_bytes: u64,
@@ -309,15 +311,16 @@ pub struct FilesConfig {
     pub keep_s: u64,
 }
 
-/// Answers of runs and judgings that have ended.
+/// Stored results of runs and judgings that have ended.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResultsConfig {
     /// How long an answer is kept, in seconds.
     pub keep_s: u64,
-    /// Maximum size of all kept answers in bytes; the oldest ones are removed first.
+    /// The maximum total size of the stored answers, in bytes. The oldest answers are removed
+    /// first.
     pub max_bytes: usize,
-    /// Maximum size of the events of one run in bytes.
+    /// The maximum total size of the events of one run, in bytes.
     pub max_event_bytes: usize,
 }
 
@@ -342,15 +345,15 @@ impl Default for FilesConfig {
     }
 }
 
-/// Submissions of the Judge0 dialect, which are kept in memory.
+/// Bounds of the submissions of the Judge0 dialect, which are kept in memory.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Judge0Config {
-    /// Submissions that may wait.
+    /// The maximum number of waiting submissions.
     pub max_queued: usize,
     /// How long a submission is kept after its end, in seconds.
     pub keep_s: u64,
-    /// The sum of the sizes of all submissions with their results, in bytes.
+    /// The maximum sum of the sizes of all submissions with their results, in bytes.
     pub max_bytes: u64,
     /// Whether clients with the right `admin` may delete submissions.
     pub delete: bool,
@@ -403,8 +406,8 @@ pub struct SandboxFusionConfig {
     pub wait_ms: u64,
     /// The memory limit, in bytes, of requests that do not specify one.
     pub memory_bytes: u64,
-    /// Answer failures of the sandbox with 200 and the status `SandboxError`, as SandboxFusion
-    /// does. By default they are answered with 504, which all clients retry.
+    /// Whether failures of the sandbox are answered with 200 and the status `SandboxError`, as
+    /// SandboxFusion does. By default, the service answers them with 504, which all clients retry.
     pub report_sandbox_errors: bool,
 }
 
@@ -430,12 +433,12 @@ pub enum ConfigError {
         /// The kernel's error.
         error: std::io::Error,
     },
-    /// The file is not a configuration.
+    /// The file is not a valid configuration.
     #[error("{}: {error}", .path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// The fault and its place.
+        /// The error and its position.
         error: Box<toml::de::Error>,
     },
     /// An address that other hosts can reach has no token.
@@ -447,8 +450,8 @@ pub enum ConfigError {
     /// Two dialects have the same prefix.
     #[error("two dialects have the prefix {0}; change one of them")]
     PrefixTwice(String),
-    /// A dialect is named twice at the root.
-    #[error("the dialect {0} is named twice; remove one")]
+    /// A dialect is configured twice at the root.
+    #[error("the dialect {0} is listed twice; remove one entry")]
     DialectTwice(&'static str),
     /// The digest of a token is malformed.
     #[error(
@@ -462,7 +465,7 @@ impl Config {
     /// Reads a file.
     ///
     /// # Errors
-    /// The file cannot be read or has mistakes.
+    /// The file cannot be read or contains errors.
     pub fn read(path: &Path) -> Result<Config, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Read {
             path: path.to_owned(),
@@ -474,7 +477,7 @@ impl Config {
         })
     }
 
-    /// The addresses, with the default one if none is named.
+    /// The addresses, or the default address if none is configured.
     pub fn addresses(&self) -> Vec<Listen> {
         if self.listen.is_empty() && self.unix_socket.is_none() {
             return DEFAULT_ADDRESS.parse().into_iter().collect();
@@ -485,7 +488,8 @@ impl Config {
     /// Checks the conditions under which the service can start.
     ///
     /// # Errors
-    /// An address is open without a token, a token is malformed, or two dialects collide.
+    /// An address that other hosts can reach has no token, a token is malformed, or two dialects
+    /// collide.
     pub fn check(&self) -> Result<(), ConfigError> {
         for token in &self.token {
             let is_digest = token.sha256.len() == 64

@@ -5,8 +5,8 @@ use std::path::Path;
 /// Where version 2 cgroups are mounted.
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// The memory of the machine, or the lowest limit of the cgroups in which the service lives. A
-/// container or a unit may set one.
+/// The memory of the machine, or the lowest limit of the cgroups in which the service runs. A
+/// container or a systemd unit may set such a limit.
 pub fn available_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     let machine = info
@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(of("0::/unit/callers\n"), None);
         std::fs::write(mount.path().join("unit/memory.max"), "1048576\n").unwrap();
         assert_eq!(of("4:memory:/a\n0::/unit/callers\n"), Some(1 << 20));
-        // The limit of a container is at the top of what it sees.
+        // The limit of a container is at the top of the hierarchy that it sees.
         std::fs::write(mount.path().join("memory.max"), "4096\n").unwrap();
         assert_eq!(of("0::/unit/callers\n"), Some(4096));
         assert_eq!(of("0::/\n"), Some(4096));

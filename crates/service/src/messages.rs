@@ -156,7 +156,7 @@ fn messages_of_the_service_match_the_golden_files() {
             (
                 "ExecutionError::System",
                 &ExecutionError::System {
-                    action: "make a pipe",
+                    action: "create a pipe",
                     error: io(),
                 },
             ),
@@ -195,7 +195,7 @@ fn messages_of_the_service_match_the_golden_files() {
             (
                 "JudgingError::System",
                 &JudgingError::System {
-                    action: "make a directory",
+                    action: "create a directory",
                     error: io(),
                 },
             ),
@@ -319,7 +319,7 @@ fn messages_of_the_service_match_the_golden_files() {
             (
                 "go_judge::GroupError::System",
                 &GroupError::System {
-                    action: "make a pipe",
+                    action: "create a pipe",
                     error: io(),
                 },
             ),

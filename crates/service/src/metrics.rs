@@ -180,7 +180,7 @@ impl Metrics {
         self.queued.observe(queued.as_secs_f64());
     }
 
-    /// Counts a failure of the service for a request that gets no report.
+    /// Counts a failure of the service for a request that has no report.
     pub fn count_service_error(&self) {
         self.sandbox_errors.inc();
     }
@@ -195,7 +195,7 @@ impl Metrics {
             .inc();
     }
 
-    /// Records the time that an admitted request waited and prepared.
+    /// Records the time in the queue and the setup time of an admitted request.
     pub fn observe_admission(&self, queued: Duration, setup: Duration) {
         self.queued.observe(queued.as_secs_f64());
         self.setup.observe(setup.as_secs_f64());

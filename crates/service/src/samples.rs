@@ -1,4 +1,4 @@
-//! The load of the last minutes: one sample a second, for the charts of the status page.
+//! The load of the last minutes: one sample per second, for the charts of the status page.
 
 use crate::core::queue::Load;
 use crate::metrics::Totals;
@@ -13,7 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 pub const MAX_SAMPLES: usize = 600;
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The load and the counters at one moment.
+/// The load and the counters at a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
     /// The requests that ran and waited.

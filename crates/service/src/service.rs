@@ -31,7 +31,8 @@ use std::time::{Duration, Instant};
 /// Number of simultaneous runs for each CPU, for runs that are limited by real time.
 const REAL_SLOTS_PER_CPU: usize = 8;
 
-/// The trial at the start takes milliseconds. A machine that needs longer is overloaded, not unfit.
+/// The time limit of the trial run at the start, which usually takes milliseconds. A machine that
+/// needs longer is overloaded, but it may still be able to run programs.
 const TRIAL_TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// The service. It is shared by all interfaces.
@@ -82,7 +83,7 @@ pub enum StartError {
         /// The reasons why better backends were not chosen.
         declined: Vec<BackendRefusal>,
     },
-    /// The sandbox has started, but no program can be run in the world that all runs have.
+    /// The sandbox has started, but no program can be run in the world that all runs use.
     #[error("no program can be run here: {0}; see `millibox doctor`")]
     NoRun(RunResult),
     /// Compiled programs could not be executed.
@@ -92,14 +93,14 @@ pub enum StartError {
          directory", .0.display()
     )]
     NoExec(PathBuf),
-    /// A suite file has mistakes.
+    /// A suite file contains errors.
     #[error(transparent)]
     Suites(#[from] millibox_languages::suite::Faults),
     /// A package of the Piston dialect cannot be used.
     #[error("a Piston package cannot be used: {0}")]
     PistonPackages(#[from] PackageError),
-    /// The file store cannot be made.
-    #[error("cannot make the file store: {0}")]
+    /// The file store cannot be created.
+    #[error("cannot create the file store: {0}")]
     Files(std::io::Error),
     /// The machine's CPUs are not known.
     #[error("cannot determine {what}: {error}")]
@@ -111,7 +112,7 @@ pub enum StartError {
     },
 }
 
-/// Values with a semicolon between them.
+/// Joins values with semicolons.
 fn list(values: &[BackendRefusal]) -> String {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     values.join("; ")
@@ -265,8 +266,9 @@ impl Service {
     }
 }
 
-/// Runs a program in the world that all runs have. A container may allow namespaces and cgroups and
-/// forbid a part of that world. The operator then learns it at the start, before any client does.
+/// Runs a program in the world that all runs use. A container may allow namespaces and cgroups but
+/// forbid a part of that world. The operator then sees the error at the start, before any client
+/// does.
 fn try_run(supervisor: &Supervisor) -> Result<(), StartError> {
     let request = Request::new("/bin/sh")
         .args(["-c", ":"])
@@ -279,8 +281,8 @@ fn try_run(supervisor: &Supervisor) -> Result<(), StartError> {
     }
 }
 
-/// Checks that programs in the directory can be executed. Containers often mount a tmpfs without
-/// that at /tmp.
+/// Checks that programs in the directory can be executed. Containers often mount a tmpfs at /tmp
+/// that forbids execution.
 fn check_temporary_directory(directory: &Path) -> Result<(), StartError> {
     match rustix::fs::statvfs(directory) {
         Ok(file_system) if file_system.f_flag.contains(StatVfsMountFlags::NOEXEC) => {

@@ -13,9 +13,9 @@ pub struct Client {
     pub id: ClientId,
     /// The name in logs and metrics.
     pub name: String,
-    /// Requests that may run at the same time; 0: no separate bound.
+    /// Requests that may run at the same time; 0 means no separate bound.
     pub max_running: usize,
-    /// Requests that may wait; 0: no separate bound.
+    /// Requests that may wait; 0 means no separate bound.
     pub max_queued: usize,
     /// The interfaces that the client may use; `None` stands for all.
     pub interfaces: Option<Vec<String>>,
@@ -84,7 +84,7 @@ impl Tokens {
         !self.clients.is_empty()
     }
 
-    /// The client of a token. Without configured tokens every request has the same client.
+    /// The client of a token. Without configured tokens, every request has the same client.
     ///
     /// # Errors
     /// The token is missing or unknown.

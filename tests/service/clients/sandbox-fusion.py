@@ -5,7 +5,7 @@ import base64
 import os
 import sys
 
-# Without it the client's HTTP library asks the proxy of the machine.
+# Otherwise, the client's HTTP library would use the machine's proxy.
 os.environ["NO_PROXY"] = "*"
 
 from sandbox_fusion import (

@@ -32,7 +32,7 @@ fn is_running(token: &str) -> bool {
 }
 
 #[test]
-fn run_ends_when_its_client_leaves() {
+fn run_ends_when_its_client_disconnects() {
     let judge = Judge::start();
     let (body, token) = sleeper();
     let stream = send(&judge, &body);
@@ -61,7 +61,7 @@ fn is_refused(stream: &mut TcpStream) -> bool {
 }
 
 #[test]
-fn full_queue_refuses_at_once_and_empties_when_clients_leave() {
+fn full_queue_refuses_at_once_and_empties_when_clients_disconnect() {
     let config = "[queue]\nmax_requests = 2\n[running]\ncpu_slots = 1\nreal_slots = 1\n";
     let judge = Judge::with_config(config);
     // One request runs, two wait, and three are refused.

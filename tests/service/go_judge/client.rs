@@ -1,4 +1,4 @@
-//! Clients of other projects, unchanged.
+//! Unmodified clients from other projects.
 
 use super::Judge;
 use crate::server::Server;
@@ -49,7 +49,7 @@ fn python_client_compiles_and_runs() {
 }
 
 #[test]
-fn grpc_client_runs_stores_files_and_talks() {
+fn grpc_client_runs_commands_stores_files_and_converses() {
     if is_installed("go-judge-grpc") {
         let server = Server::start("go-judge-grpc");
         let protocol = root().join("crates/service/proto");
@@ -57,13 +57,13 @@ fn grpc_client_runs_stores_files_and_talks() {
     }
 }
 
-/// The client above is not installed everywhere, and without HTTP/2 no client of gRPC works.
+/// The client above is not installed everywhere, and without HTTP/2 no gRPC client works.
 #[test]
 fn grpc_address_speaks_http2() {
     let server = Server::start("go-judge-grpc");
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(HANG_TIMEOUT)).unwrap();
-    // The preface and an empty frame of settings (RFC 9113, sections 3.4 and 6.5).
+    // The preface and an empty SETTINGS frame (RFC 9113, sections 3.4 and 6.5).
     stream
         .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
         .unwrap();

@@ -143,7 +143,7 @@ fn invalid_mapping_fails_the_request() {
 }
 
 #[test]
-fn commands_without_pipes_have_results_in_their_order() {
+fn commands_without_pipes_have_results_in_order() {
     let judge = Judge::start();
     let commands = [
         shell("echo 0", Value::Null),

@@ -59,12 +59,12 @@ fn command_that_cannot_be_executed_is_an_internal_error() {
     assert_eq!(missing["status"], "Internal Error");
     let error = missing["error"].as_str().unwrap();
     assert_eq!(error, "start: /nowhere: execve: no such file or directory");
-    // With a file the command is executed in another way.
+    // With a file, the command is executed in another way.
     let with_file = json!({"copyIn": {"a": {"content": ""}}});
     let missing = judge.run(command(&["/nowhere"], with_file));
     assert_eq!(missing["error"], error);
     for (args, changes) in [
-        // Without PATH nothing is looked up.
+        // Without PATH, nothing is looked up.
         (&["true"][..], json!({"env": []})),
         (
             &["true"],
@@ -90,7 +90,7 @@ fn limits_of_zero_are_always_exceeded() {
 }
 
 #[test]
-fn exceeded_limits_have_a_status_of_their_own() {
+fn exceeded_limits_have_their_own_status() {
     let judge = Judge::start();
     let cpu = judge.run(shell(
         "while :; do :; done",
@@ -114,7 +114,7 @@ fn exceeded_limits_have_a_status_of_their_own() {
 }
 
 #[test]
-fn collector_above_its_maximum_keeps_one_byte_more() {
+fn collector_above_its_maximum_keeps_one_extra_byte() {
     let judge = Judge::start();
     let files = |max: u64| json!({"files": [{"content": ""}, {"name": "stdout", "max": max}]});
     let result = judge.run(shell("echo 123456", files(3)));
@@ -145,7 +145,7 @@ fn two_descriptors_with_one_collector_share_it() {
 }
 
 #[test]
-fn further_descriptors_are_files_and_collectors() {
+fn additional_descriptors_are_files_and_collectors() {
     let judge = Judge::start();
     let files = json!({"files": [{"src": "/dev/null"}, {"name": "stdout", "max": 100},
         {"src": "/dev/null"}, {"content": "three"}, {"name": "four", "max": 100}]});

@@ -106,7 +106,7 @@ fn websocket_answers_requests_when_they_end() {
     assert_eq!(cancelled["requestId"], "slow");
     assert_eq!(cancelled["results"][0]["status"], "Signalled");
     assert!(eventually(HANG_TIMEOUT, || !is_running()));
-    // Its id is free again.
+    // The id is free again.
     socket.send(&request("slow", &shell("echo again", Value::Null)));
     assert_eq!(
         socket.answer().unwrap()["results"][0]["files"]["stdout"],

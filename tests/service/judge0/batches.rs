@@ -4,7 +4,7 @@ use super::{Judge, text};
 use serde_json::{Value, json};
 
 #[test]
-fn batch_answers_tokens_and_errors_in_order() {
+fn batch_returns_tokens_and_errors_in_order() {
     let judge = Judge::start();
     let batch = json!({ "submissions": [text("one"), { "language_id": 43 }, text("two")] });
     let (status, answers) = judge.post("/submissions/batch?wait=true", &batch);

@@ -69,7 +69,7 @@ fn multi_file_program_is_compiled_and_run_by_its_scripts() {
 }
 
 #[test]
-fn multi_file_program_needs_no_compile_script_but_a_run_script() {
+fn multi_file_program_needs_a_run_script_but_no_compile_script() {
     let judge = Judge::start();
     let result = judge.run(&project(&[("run.sh", b"echo ran")]));
     assert_eq!(result["stdout"], json!("ran\n"), "{result}");
@@ -99,7 +99,7 @@ fn failing_compile_script_is_a_compilation_error() {
 }
 
 #[test]
-fn executable_is_run_and_one_without_its_interpreter_is_an_exec_format_error() {
+fn executable_runs_unless_its_interpreter_is_missing() {
     let judge = Judge::start();
     let script = source(EXECUTABLE, "#!/bin/sh\nread line; echo \"$1 $line\"");
     let fields = json!({ "stdin": "in", "command_line_arguments": "arg" });

@@ -107,7 +107,7 @@ fn wall_time_limit_ends_the_program() {
 fn memory_limit_has_a_message() {
     let judge = Judge::start();
     if judge.server.backend == "rlimit" {
-        millibox_tests::skip("without cgroups Python reports the lack of memory itself");
+        millibox_tests::skip("without cgroups, Python reports the lack of memory itself");
         return;
     }
     let limits = json!({ "memory_limit": 20_000 });

@@ -86,7 +86,7 @@ fn exit_code_is_a_runtime_error() {
 }
 
 #[test]
-fn signals_have_states_of_their_own() {
+fn signals_have_their_own_states() {
     let judge = Judge::start();
     for (signal, status) in [(11, 7), (25, 8), (8, 9), (6, 10), (9, 12), (15, 12)] {
         let result = judge.run(&source(BASH, &format!("kill -{signal} $$")));

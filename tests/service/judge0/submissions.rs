@@ -40,7 +40,7 @@ fn unfinished_submission_has_no_result() {
     let token = judge.create(&source(BASH, "sleep 2"));
     let (_, result) = judge.get(&format!("/submissions/{token}?fields=*"));
     let status = result["status_id"].as_u64().unwrap();
-    // The sandbox of a busy machine may have ended it already.
+    // On a busy machine, the submission may already have ended.
     if status <= 2 {
         assert_eq!(result["finished_at"], Value::Null);
         assert_eq!(result["stdout"], Value::Null);
@@ -63,7 +63,7 @@ fn fields_are_chosen_and_unknown_ones_are_rejected() {
 fn base64_has_lines_of_60_characters() {
     let judge = Judge::start();
     let line = "x".repeat(46);
-    // Lines in the input, and no padding, are accepted.
+    // Base64 with line breaks and without padding is accepted.
     let encoded = base64(line.as_bytes());
     let code = format!(
         "{}\n{}",
@@ -149,7 +149,7 @@ fn full_queue_is_answered_at_once() {
 }
 
 #[test]
-fn run_of_a_client_that_left_is_cancelled() {
+fn run_of_a_disconnected_client_is_cancelled() {
     let judge = Judge::start();
     let slow = with(source(BASH, "sleep 18"), &json!({ "wall_time_limit": 20 }));
     let body = slow.to_string();
@@ -168,7 +168,8 @@ fn run_of_a_client_that_left_is_cancelled() {
     let begin = std::time::Instant::now();
     drop(stream);
     assert!(working(0));
-    // The program would have continued for many seconds, and nothing has counted it as ended.
+    // The program would have run for many more seconds, and the statistics do not count it as
+    // ended.
     let (_, statistics) = judge.get("/statistics");
     assert_eq!(
         statistics["statuses"],
@@ -179,7 +180,7 @@ fn run_of_a_client_that_left_is_cancelled() {
 }
 
 #[test]
-fn results_are_kept_for_a_time() {
+fn results_are_kept_for_a_limited_time() {
     let judge = Judge::with_config("[judge0]\nkeep_s = 1\n");
     let (_, result) = judge.post("/submissions?wait=true", &text("x"));
     let path = format!("/submissions/{}", result["token"].as_str().unwrap());

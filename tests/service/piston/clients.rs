@@ -1,4 +1,4 @@
-//! Clients of other projects, unchanged.
+//! Unmodified clients from other projects.
 
 use super::server;
 use crate::server::{client, python_client};

@@ -31,7 +31,7 @@ impl Connection {
             match self.0.read().unwrap() {
                 Message::Text(text) => return Ok(serde_json::from_str(&text).unwrap()),
                 Message::Close(frame) => {
-                    // Answers the end of the connection.
+                    // Acknowledges the end of the connection.
                     let _ = self.0.flush();
                     return Err(frame.map_or(0, |frame| frame.code.into()));
                 }
@@ -174,7 +174,7 @@ fn kill_and_term_end_the_program() {
 }
 
 #[test]
-fn wrong_messages_close_the_connection_with_the_codes_of_piston() {
+fn invalid_messages_close_the_connection_with_the_codes_of_piston() {
     let server = server();
     let code = |messages: &[Value]| {
         let mut connection = Connection::open(&server);
@@ -214,7 +214,7 @@ fn wrong_messages_close_the_connection_with_the_codes_of_piston() {
 }
 
 #[test]
-fn departed_client_frees_its_place() {
+fn disconnected_client_frees_its_place() {
     // The memory suffices for one run.
     let server = Server::with_config("piston", "[running]\nmemory_bytes = 268435456\n");
     let mut connection = Connection::open(&server);

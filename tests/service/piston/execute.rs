@@ -166,7 +166,7 @@ fn address_for_everything_serves_piston_below_its_prefix() {
 }
 
 #[test]
-fn departed_client_frees_its_place() {
+fn disconnected_client_frees_its_place() {
     // The memory suffices for one run. A request waits longer than a short program runs.
     let server = Server::with_config(
         "piston",

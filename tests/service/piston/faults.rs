@@ -16,14 +16,14 @@ fn children(server: &Server) -> BTreeSet<i32> {
 fn kill_supervisor(server: &Server, known: &mut BTreeSet<i32>) -> bool {
     let found = children(server).difference(known).next().copied();
     if let Some(pid) = found {
-        // It may have ended meanwhile.
+        // It may have ended in the meantime.
         let _ = kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL);
         known.insert(pid);
     }
     found.is_some()
 }
 
-/// How many runs have begun. The service reports it, because a second run that checks could be
+/// How many runs have begun, as the service reports. A second run that checks this could be
 /// admitted before the first.
 fn running(server: &Server) -> u64 {
     let info = server.get("/v1/info").json();

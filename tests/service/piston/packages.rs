@@ -139,7 +139,7 @@ fn newest_version_in_range_runs_without_a_compile_stage() {
         );
         assert_eq!(answer.get("compile"), None);
     }
-    // The script itself is ended by the signal.
+    // The signal ends the script itself.
     assert_eq!(run("*")["run"]["signal"], "SIGSEGV");
 }
 

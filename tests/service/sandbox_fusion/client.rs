@@ -1,4 +1,4 @@
-//! The client `sandbox-fusion` from PyPI, unchanged.
+//! The unmodified client `sandbox-fusion` from PyPI.
 
 use super::Fusion;
 use std::path::Path;

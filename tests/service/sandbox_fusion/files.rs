@@ -4,7 +4,7 @@ use super::{Fusion, base64};
 use serde_json::{Value, json};
 
 #[test]
-fn files_lie_at_relative_and_absolute_paths() {
+fn files_are_placed_at_relative_and_absolute_paths() {
     let fusion = Fusion::start();
     let code = "print(open('a.txt').read(), open('/work/d/b.txt').read(), open('/tmp/c').read())";
     let body = fusion.run(&json!({
@@ -35,7 +35,7 @@ fn code_does_not_replace_a_file_of_the_same_name() {
 }
 
 #[test]
-fn fetched_files_are_those_that_exist() {
+fn only_existing_files_are_fetched() {
     let fusion = Fusion::start();
     let code = "import os\nos.mkdir('d')\nopen('d/out', 'wb').write(b'\\x00\\xff')\n\
                 os.symlink('/etc/passwd', 'link')\nopen('empty', 'w')\nraise SystemExit(1)";

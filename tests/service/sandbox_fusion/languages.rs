@@ -3,7 +3,7 @@
 use super::{Fusion, base64};
 use serde_json::{Value, json};
 
-/// A program that prints the sum of two numbers of its input.
+/// A program that prints the sum of the two numbers in its input.
 const SUMS: [(&str, &str); 8] = [
     ("python", "print(sum(map(int, input().split())))"),
     ("bash", "read a b; echo $((a + b))"),
@@ -66,7 +66,7 @@ fn installed_languages_run_and_others_are_rejected() {
             millibox_tests::skip(&format!("{language} is not installed"));
             continue;
         }
-        // The first program of Go waits until its standard library is compiled. The service answers
+        // The first Go program waits until the standard library is compiled. The service answers
         // with 504 and continues, and clients repeat the request.
         let answer = (0..20)
             .map(|_| fusion.post("/run_code", &request))

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const DIALECT: &str = "sandbox-fusion";
 
-/// A service that serves this dialect alone.
+/// A service that serves only this dialect.
 struct Fusion {
     server: Server,
 }

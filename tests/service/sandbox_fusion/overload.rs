@@ -8,7 +8,7 @@ use serde_json::json;
 fn request_that_waits_too_long_is_answered_with_504() {
     let config = "[running]\nreal_slots = 1\ncpu_slots = 1\n[sandbox_fusion]\nwait_ms = 1\n";
     let fusion = Fusion::with_config(config);
-    // Those that wait keep the places taken until the last one runs.
+    // Waiting requests keep all places occupied until the last one runs.
     let sleep = json!({"language": "python", "code": "import time; time.sleep(600)",
                        "run_timeout": 6, "compile_timeout": 300});
     let short = json!({"language": "python", "code": "print(1)", "compile_timeout": 0.001});

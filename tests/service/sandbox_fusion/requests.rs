@@ -1,11 +1,11 @@
-//! Requests with mistakes, tokens, and the other endpoints.
+//! Invalid requests, tokens, and the other endpoints.
 
 use super::{Fusion, get, post};
 use crate::server::Server;
 use serde_json::json;
 
 #[test]
-fn mistakes_are_reported_as_fastapi_does() {
+fn errors_are_reported_as_in_fastapi() {
     let fusion = Fusion::start();
     // The tutorial of verl sends only the code.
     let answer = fusion.post("/run_code", &json!({"code": "print(1)"}));
@@ -47,7 +47,7 @@ fn unknown_keys_are_ignored() {
 }
 
 #[test]
-fn ping_lies_beside_the_interface_of_the_service() {
+fn ping_is_served_beside_the_interface_of_the_service() {
     for server in [Server::start("sandbox-fusion"), Server::everything()] {
         let answer = get(&server.url, "/v1/ping");
         assert_eq!((answer.status, answer.body), (200, json!("pong")));

@@ -34,7 +34,7 @@ fn request_of_verl_is_answered_with_the_fields_that_it_reads() {
 
 #[test]
 fn function_problem_of_verl_runs_with_its_driver() {
-    // verl appends a driver to functions, which reads one JSON value a line.
+    // verl appends to functions a driver that reads one JSON value per line.
     let code = r#"
 class Solution:
     def add(self, a, b):
@@ -93,7 +93,7 @@ fn timeout_has_no_return_code_and_keeps_the_output() {
 fn memory_limit_kills_with_a_note() {
     let fusion = Fusion::start();
     if fusion.server.backend == "rlimit" {
-        return millibox_tests::skip("without cgroups the allocation fails instead");
+        return millibox_tests::skip("without cgroups, the allocation fails instead");
     }
     let body = fusion.run(&json!({
         "language": "python", "code": "x = b'x' * (1 << 30)", "memory_limit_MB": 64,
@@ -108,7 +108,7 @@ fn memory_limit_kills_with_a_note() {
 }
 
 #[test]
-fn memory_limit_of_null_or_minus_one_is_that_of_the_configuration() {
+fn memory_limit_of_null_or_minus_one_selects_the_configured_limit() {
     let fusion = Fusion::start();
     for limit in [Value::Null, json!(-1)] {
         let code = "x = b'x' * (400 << 20); print(len(x))";
@@ -150,7 +150,7 @@ fn output_beyond_one_mebibyte_is_dropped_and_the_program_continues() {
     let run = fusion.python("import sys; print('€' * 3_000_000); print('end', file=sys.stderr)");
     assert_eq!(run["return_code"], 0);
     assert_eq!(run["stderr"], "end\n");
-    // The last character is cut, and left out.
+    // The last character is cut off, so it is left out.
     assert_eq!(run["stdout"].as_str().unwrap().len(), (1 << 20) / 3 * 3);
 }
 

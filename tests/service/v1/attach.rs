@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// A WebSocket, as far as these tests need one.
+/// A minimal WebSocket for these tests.
 struct Socket(TcpStream);
 
 #[derive(Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Socket {
     fn send(&mut self, opcode: u8, payload: &[u8]) {
         let length = u8::try_from(payload.len()).unwrap();
         assert!(length < 126);
-        // The mask of zeros leaves the payload as it is.
+        // A mask of zeros leaves the payload unchanged.
         let mut frame = vec![0x80 | opcode, 0x80 | length, 0, 0, 0, 0];
         frame.extend_from_slice(payload);
         self.0.write_all(&frame).unwrap();
@@ -110,7 +110,7 @@ impl Socket {
 }
 
 #[test]
-fn attached_client_writes_standard_input_and_ends_it() {
+fn attached_client_writes_standard_input_and_closes_it() {
     let server = Server::start("");
     let id = begin(&server, &json!({ "command": ["cat"], "interactive": true }));
     let mut socket = Socket::open(&server, &id);

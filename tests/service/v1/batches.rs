@@ -62,7 +62,7 @@ fn batch_larger_than_the_queue_is_run_in_full() {
 }
 
 #[test]
-fn client_that_leaves_cancels_its_batch() {
+fn batch_of_a_disconnected_client_is_cancelled() {
     let server = Server::with_config("", "[running]\ncpu_slots = 1");
     let runs = json!({
         "limits": { "cpu_ms": 100_000 },

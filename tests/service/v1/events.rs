@@ -24,7 +24,7 @@ fn events(body: &str) -> Vec<(String, Option<u64>, Value)> {
 }
 
 #[test]
-fn events_tell_the_run_and_resume_after_one_of_them() {
+fn events_describe_the_run_and_resume_after_an_event() {
     let server = Server::start("");
     let id = begin(&server, &shell("echo out; echo err >&2; exit 3"));
     let path = format!("/v1/runs/{id}/events");

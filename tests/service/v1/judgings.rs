@@ -134,7 +134,7 @@ fn faulty_package_and_unknown_language_are_not_blamed_on_the_submission() {
 }
 
 #[test]
-fn client_that_leaves_cancels_its_judging() {
+fn judging_of_a_disconnected_client_is_cancelled() {
     let server = Server::start("");
     let digest = store(&server, &package());
     let body = request(&digest, SCRIPT, "while :; do :; done\n").to_string();

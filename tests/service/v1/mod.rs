@@ -21,7 +21,7 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A request for a program of the system.
+/// A request to run a shell script.
 pub fn shell(script: &str) -> Value {
     json!({ "command": ["sh", "-c", script] })
 }

@@ -42,7 +42,7 @@ fn terminated_service_ends_its_running_requests_and_refuses_others() {
     let config = "[running]\ncpu_slots = 1";
     let mut server = Server::with_config("", config);
     let close = "Connection: close\r\n";
-    // The run outlasts the requests below on a busy machine, too.
+    // Even on a busy machine, the run outlasts the requests below.
     let running = shell("sleep 5; echo done").to_string();
     let running = server.begin_post("/v1/runs", close, &running);
     await_running(&server, 1);
@@ -138,7 +138,7 @@ fn unix_socket_serves_everything_and_replaces_a_stale_one() {
 #[test]
 fn hostile_requests_do_not_stop_the_others() {
     let server = Server::start("");
-    // Headers that never end, and a body that never comes.
+    // Headers that never end, and a body that never arrives.
     let half_open: Vec<_> = (0..200)
         .map(|number| match number % 2 {
             0 => server.connection(b"GET / HTTP/1.1\r\nHost: x\r\nX: "),

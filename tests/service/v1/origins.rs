@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 
 const FOREIGN: (&str, &str) = ("origin", "https://evil.example");
 
-/// Sends a program as a page can without being asked: as plain text.
+/// Sends a program as a page can without a preflight request: as plain text.
 fn run(server: &Server, headers: &[(&str, &str)]) -> Answer {
     let plain = ("content-type", "text/plain");
     let headers = [&[plain], headers].concat();

@@ -92,7 +92,7 @@ fn deleted_run_ends_and_stays_known() {
 }
 
 #[test]
-fn client_that_leaves_cancels_its_run_unless_it_has_a_key() {
+fn run_of_a_disconnected_client_is_cancelled_unless_it_has_a_key() {
     let server = Server::start("");
     let body = endless().to_string();
     let plain = server.begin_post("/v1/runs", "", &body);
@@ -193,7 +193,7 @@ fn clients_see_only_their_own_runs() {
 }
 
 #[test]
-fn mistakes_are_problems_with_a_code_and_a_field() {
+fn invalid_requests_are_problems_with_a_code_and_a_field() {
     let server = Server::start("");
     for (body, status, code, field) in [
         (json!({ "x": 1 }), 400, "malformed", None),

@@ -1,10 +1,10 @@
-//! Dialects beside the service's own interface, at the root or below a prefix.
+//! Dialects served alongside the service's own interface, at the root or below a prefix.
 
 use super::Dialect;
 use serde::Deserialize;
 use std::str::FromStr;
 
-/// First segments of addresses that the service and the roots of the dialects have.
+/// The first path segments that the service and the dialects at the root use.
 const TAKEN: &[&str] = &[
     "about",
     "api",
@@ -44,21 +44,21 @@ const TAKEN: &[&str] = &[
     "ws",
 ];
 
-/// A dialect beside the service's own interface, as `DIALECT` or `DIALECT=/PREFIX`.
+/// A dialect served alongside the service's own interface, as `DIALECT` or `DIALECT=/PREFIX`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ServedDialect {
     /// The dialect.
     pub dialect: Dialect,
-    /// The path, such as `/judge0`, below which all its addresses are. `None`: at the root.
+    /// The path below which the dialect is served, such as `/judge0`. `None` means the root.
     pub prefix: Option<String>,
 }
 
-/// Why an entry of `dialects` is not understood.
+/// Why an entry of `dialects` is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServedDialectError {
-    /// The part before `=` is no dialect.
+    /// The part before `=` is not a dialect.
     #[error(
         "{0:?} is not a dialect; the dialects are go-judge, go-judge-grpc, piston, sandbox-fusion \
          and judge0"
@@ -67,11 +67,11 @@ pub enum ServedDialectError {
     /// The prefix cannot be used.
     #[error("{0:?} is not a prefix; write it as /judge0, with one segment of a-z, 0-9, - and _")]
     Prefix(String),
-    /// The service has other addresses there.
+    /// The prefix is already an address of the service.
     #[error("the prefix {0:?} is an address of the service; choose another one")]
     Taken(String),
-    /// The clients of gRPC use no prefixes.
-    #[error("go-judge-grpc has no prefix, because clients of gRPC use none")]
+    /// gRPC clients do not support prefixes.
+    #[error("go-judge-grpc cannot have a prefix, because gRPC clients do not support prefixes")]
     Grpc,
 }
 

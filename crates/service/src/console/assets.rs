@@ -1,7 +1,7 @@
 //! The style sheet, the script and the icon of the console's pages.
 //!
-//! The name of each contains its digest, so browsers may keep it for a year: a changed asset has
-//! another name.
+//! The name of each file contains a digest of its content. A changed file therefore has a new name,
+//! and browsers may cache each file for a year.
 
 use crate::tokens::hex;
 use axum::extract::Path;
@@ -11,11 +11,11 @@ use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// Hexadecimal digits of the digest in a name.
+/// The number of hexadecimal digits of the digest in a name.
 const DIGEST_DIGITS: usize = 16;
 const CACHE_RULE: &str = "public, max-age=31536000, immutable";
 
-/// One module: the editor, and parts that use it and earlier parts.
+/// The parts of the script, in one module. Each part may use the editor and earlier parts.
 const SCRIPT: [&str; 5] = [
     millibox_highlight::EDITOR,
     include_str!("assets/text.js"),

@@ -1,7 +1,7 @@
 //! Charts as SVG.
 //!
-//! An SVG has only lines: it is stretched to the width of its place, and text would be stretched
-//! with it. The labels are HTML around it. Positions are attributes, because the
+//! An SVG contains only lines: it is stretched to the width of its container, which would stretch
+//! text as well. The labels are HTML around it. Positions are attributes, because the
 //! Content-Security-Policy forbids inline styles.
 
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 150.0;
 
-/// Values of the last minutes, the latest at the end.
+/// A chart of the values of the last few minutes.
 #[derive(Debug)]
 pub struct Chart<'a> {
     /// The id of the chart in the page.
@@ -19,9 +19,10 @@ pub struct Chart<'a> {
     pub title: &'a str,
     /// The current value, in words.
     pub now: String,
-    /// One value for each point in time. Fewer values than `points` leave the left side free.
+    /// One value for each point in time, the latest last. If there are fewer than `points` values,
+    /// the left side stays empty.
     pub values: Vec<f64>,
-    /// Points over the whole width.
+    /// The number of points across the whole width.
     pub points: usize,
     /// The label of the left end, such as `10 minutes ago`.
     pub begin: &'a str,
@@ -85,7 +86,7 @@ impl Chart<'_> {
     }
 }
 
-/// A share of a whole as a bar.
+/// A bar that shows a part of a whole.
 pub fn bar(part: u64, whole: u64) -> Markup {
     #[expect(clippy::cast_precision_loss, reason = "a bar has few pixels")]
     let share = if whole == 0 {
@@ -102,7 +103,8 @@ pub fn bar(part: u64, whole: u64) -> Markup {
     }
 }
 
-/// The mean of each group of `size` values; the last group is complete.
+/// The mean of each group of `size` values. Values at the start that do not fill a group are
+/// dropped.
 pub fn means(values: &[f64], size: usize) -> Vec<f64> {
     let rest = values.len() % size;
     values[rest..]
@@ -111,7 +113,8 @@ pub fn means(values: &[f64], size: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The largest of each group of `size` values; the last group is complete.
+/// The largest of each group of `size` values. Values at the start that do not fill a group are
+/// dropped.
 pub fn maxima(values: &[f64], size: usize) -> Vec<f64> {
     let rest = values.len() % size;
     let groups = values[rest..].chunks(size);
@@ -120,7 +123,7 @@ pub fn maxima(values: &[f64], size: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The smallest of 1, 2, 5, 10, 20, ... that is not below a value; at least 2.
+/// The smallest of 2, 5, 10, 20, 50, ... that is at least `value`.
 fn ceiling(value: f64) -> f64 {
     let mut power = 1.0;
     loop {

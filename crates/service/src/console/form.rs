@@ -1,4 +1,4 @@
-//! The fields of the form, and the request that they stand for.
+//! The fields of the form, and the request that they describe.
 
 use crate::config::LimitsConfig;
 use crate::core::catalog::Runtime;
@@ -14,7 +14,7 @@ const SHOWN_BYTES: u64 = 256 << 10;
 const MAX_QUERY_BYTES: usize = 6000;
 const MIB: u64 = 1 << 20;
 
-/// The fields, all as the browser sends them.
+/// The fields as the browser sends them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Fields {
@@ -28,14 +28,14 @@ pub struct Fields {
     pub cpu: String,
     /// The limit of memory in MiB.
     pub memory: String,
-    /// The token, if the service has tokens.
+    /// The token, if the service requires one.
     pub token: String,
     /// The button that sent the form: `run` or `example`.
     pub action: String,
 }
 
 impl Fields {
-    /// The fields with the line ends of Unix: browsers send CR LF.
+    /// Converts line endings to those of Unix, because browsers send CR LF.
     pub fn normalized(mut self) -> Fields {
         for text in [&mut self.code, &mut self.stdin] {
             if text.contains('\r') {
@@ -45,7 +45,7 @@ impl Fields {
         self
     }
 
-    /// The fields with the example of a runtime.
+    /// Replaces the program with the example of a runtime.
     pub fn with_example(self, runtime: &Runtime) -> Fields {
         Fields {
             runtime: runtime.name.clone(),
@@ -100,7 +100,7 @@ impl Fields {
     }
 }
 
-/// A positive number of units of `scale`, or `None` for an empty field.
+/// Parses a positive number in units of `scale`; `None` for an empty field.
 fn scaled(field: &str, text: &str, scale: u64) -> Result<Option<u64>, Problem> {
     let text = text.trim();
     if text.is_empty() {

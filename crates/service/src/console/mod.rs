@@ -1,10 +1,10 @@
-//! Pages for people: run a program in the browser, and see the state of the service.
+//! The pages for people, which run programs and show the state of the service.
 //!
 //! | file | content |
 //! | --- | --- |
 //! | `run` | `/`: the form that runs a program, and its result |
 //! | `status` | `/status`: load, outcomes and languages, with charts |
-//! | `form` | the fields of the form, and the request that they stand for |
+//! | `form` | the fields of the form, and the request that they describe |
 //! | `result` | the result of a run as markup |
 //! | `words` | sentences for outcomes |
 //! | `text` | times, sizes and hostile output as text |
@@ -13,10 +13,10 @@
 //! | `assets` | the style sheet, the script and the icon, under names with their digests |
 //!
 //! All pages work without JavaScript. The script runs programs in place through `/v1/runs` and
-//! refreshes the charts. It fills the templates that the server renders, so that every sentence
-//! exists once.
+//! refreshes the charts. It fills the templates that the server renders, so each sentence exists
+//! only once.
 //!
-//! Output of programs is hostile. It enters pages as text only: `maud` escapes it here, the script
+//! Output of programs is hostile. It enters pages only as text: `maud` escapes it here, the script
 //! assigns `textContent`, and `text::visible` makes control characters visible. The
 //! Content-Security-Policy forbids inline scripts and styles and other origins.
 
@@ -63,7 +63,7 @@ async fn secure(request: Request, next: Next) -> Response {
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
-        // A link to a program contains the program, so other sites do not get it. With
+        // A link to a program contains the program, so it must not reach other sites. With
         // `no-referrer`, browsers would send `Origin: null` with the console's own form.
         (REFERRER_POLICY, "same-origin"),
         (

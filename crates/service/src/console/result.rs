@@ -28,15 +28,15 @@ const STREAMS: [(&str, &str); 4] = [
     ("stderr", "Standard error"),
 ];
 
-/// A result as it is shown.
+/// A result, formatted for a page.
 #[derive(Debug, Default)]
 pub struct View {
     class: &'static str,
     headline: String,
     explanation: String,
-    /// By key, in the order of [`FACTS`].
+    /// The facts by key, in the order of [`FACTS`].
     facts: Vec<(&'static str, String)>,
-    /// By key, in the order of [`STREAMS`].
+    /// The streams by key, in the order of [`STREAMS`].
     streams: Vec<(&'static str, Stream)>,
 }
 
@@ -141,7 +141,7 @@ impl View {
         }
     }
 
-    /// Everything that a result can have, for the script to fill in.
+    /// A view with every part that a result can have, for the script to fill in.
     fn template() -> View {
         View {
             facts: FACTS.map(|(key, _)| (key, String::new())).into(),
@@ -169,7 +169,7 @@ impl View {
                 @if let Some((_, stream)) = stream(key) {
                     div.stream data-stream=(key) {
                         h3 id={ "stream-" (key) } { (title) }
-                        // The newline would be dropped if it were the first character of the text.
+                        // HTML parsers drop a newline directly after `<pre>`, so add one.
                         pre tabindex="0" role="group" aria-labelledby={ "stream-" (key) } {
                             "\n" (stream.text)
                         }

@@ -23,7 +23,7 @@ const INTERFACE: &str = "console";
 /// The language of the first program that a visitor sees.
 const FIRST_RUNTIME: &str = "python3";
 
-/// `GET /`: the form, filled from the query if there is one.
+/// `GET /`: the form, filled in from the query, if any.
 pub async fn show(
     State(service): State<Arc<Service>>,
     query: Result<Query<Fields>, QueryRejection>,
@@ -109,7 +109,7 @@ pub fn client(service: &Service, token: &str) -> Result<Client, Problem> {
     }
 }
 
-/// Whether a page of another site sent the request. Old browsers do not report this.
+/// Whether a page of another site sent the request. Old browsers do not send this information.
 pub fn is_cross_site(headers: &HeaderMap) -> bool {
     headers
         .get("sec-fetch-site")
@@ -149,7 +149,7 @@ fn page(
         div.workbench {
             (form(service, fields))
             div.outcome {
-                // The script writes here what a screen reader announces.
+                // The script writes text here for screen readers to announce.
                 p #announcement .visually-hidden role="status" {}
                 (view.section())
                 (share(link))

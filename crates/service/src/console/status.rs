@@ -35,9 +35,9 @@ const REFRESH_SECONDS: u32 = 5;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StatusQuery {
-    /// The page asks the browser to load it again after some seconds.
+    /// Whether the browser reloads the page every few seconds.
     refresh: bool,
-    /// `/status/live` returns the languages as well.
+    /// Whether `/status/live` also returns the languages.
     all: bool,
 }
 
@@ -61,7 +61,7 @@ pub async fn show(
     }
 }
 
-/// `POST /status`: the page for a token.
+/// `POST /status`: the page for a client with a token.
 pub async fn submit(
     State(service): State<Arc<Service>>,
     headers: HeaderMap,

@@ -46,7 +46,7 @@ pub fn count(number: u64) -> String {
 /// Text in which control characters are visible and do nothing.
 ///
 /// Control characters become their pictures (`␛`). Characters that change the direction of text
-/// become `⟨U+202E⟩`. Newlines and tabs stay, and CR LF becomes a newline.
+/// become `⟨U+202E⟩`. Newlines and tabs are kept, and CR LF becomes a newline.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| !needs_picture(c) || matches!(c, '\n' | '\t');
     if text.chars().all(is_plain) {

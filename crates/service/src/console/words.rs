@@ -1,8 +1,8 @@
-//! Sentences for outcomes. The script finds the same ones in a template of the page.
+//! Sentences for outcomes. The script finds the same sentences in a template of the page.
 
 use crate::http::v1::model::{BlameName, RunAnswer};
 
-/// How good a result is; the name is a class in the style sheet.
+/// The kind of a result. Its name is a class in the style sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The program exited with 0.
@@ -29,13 +29,13 @@ impl Kind {
 pub struct Words {
     /// The outcome, as [`key`] returns it.
     pub key: &'static str,
-    /// How good it is.
+    /// How good the outcome is.
     pub kind: Kind,
     /// The outcome in a few words, for tables.
     pub short: &'static str,
     /// The outcome in one sentence.
     pub headline: &'static str,
-    /// What it means, and what to do.
+    /// What the outcome means, and what to do.
     pub explanation: &'static str,
 }
 
@@ -69,7 +69,7 @@ pub const WORDS: [Words; 16] = [
         Kind::Bad,
         "Exited",
         "The program ended with exit code {}.",
-        "An exit code other than 0 usually reports an error. Standard error may name it.",
+        "An exit code other than 0 usually means an error. Standard error may describe it.",
     ),
     words(
         "signaled",
@@ -130,7 +130,7 @@ pub const WORDS: [Words; 16] = [
     words(
         "sandbox_error",
         Kind::Unknown,
-        "Failure of the service",
+        "Service failure",
         "The service failed.",
         "The result says nothing about the program. Run it again.",
     ),
@@ -215,7 +215,7 @@ pub fn signal(number: i32) -> String {
     )
 }
 
-/// What is at fault.
+/// The parties at fault: their names, their keys and their texts.
 pub const BLAMES: [(BlameName, &str, &str); 3] = [
     (BlameName::Program, "program", "The program"),
     (

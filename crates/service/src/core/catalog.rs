@@ -47,13 +47,13 @@ pub struct Compiled {
     pub messages: String,
     /// The figures of the compiler; `None` if none was run.
     pub figures: Option<Figures>,
-    /// The program was compiled before.
+    /// Whether the program had been compiled before.
     pub from_cache: bool,
     /// The program, or the reason why it is missing.
     pub result: Result<Arc<Program>, CompileError>,
 }
 
-/// Limits of a compiler; `None` is the limit of the runtime.
+/// Limits of a compiler; `None` selects the limit of the runtime.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompileLimits {
     /// CPU time.
@@ -74,7 +74,7 @@ pub enum RuntimeFault {
     NoSupervisor,
 }
 
-/// Why there is nothing to compile.
+/// Why a request cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogError {
@@ -98,7 +98,7 @@ pub enum CatalogError {
     #[error("a program needs at least one source file")]
     NoSource,
     /// A path cannot be used.
-    #[error("the path {0:?} cannot be used: paths are relative and contain no `..`")]
+    #[error("the path {0:?} cannot be used: it must be relative and must not contain `..`")]
     Path(PathBuf),
     /// The supervisor cannot be started.
     #[error("the supervisor cannot be started")]
@@ -108,7 +108,7 @@ pub enum CatalogError {
     Panicked(String),
 }
 
-/// Why an interpreted program cannot be made.
+/// Why an interpreted program cannot be prepared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -140,7 +140,7 @@ struct Shared {
     scripts: Mutex<HashMap<(String, PathBuf), Arc<Program>>>,
 }
 
-/// Programs by a digest of what they were compiled from, the latest last.
+/// Compiled programs by a digest of their inputs, with their order by age, the latest last.
 #[derive(Debug, Default)]
 struct Programs {
     compiled: HashMap<[u8; 32], Compiled>,
@@ -148,15 +148,15 @@ struct Programs {
 }
 
 impl CatalogError {
-    /// Whether the service failed, and not the request.
+    /// Whether the service is to blame, rather than the request.
     pub fn is_service_failure(&self) -> bool {
         matches!(self, CatalogError::NoSupervisor | CatalogError::Panicked(_))
     }
 }
 
 impl Catalog {
-    /// Finds out which languages are installed. Blocks for as long as their compilers need to
-    /// report their versions.
+    /// Finds out which languages are installed. Blocks until their compilers have reported their
+    /// versions.
     pub fn load(engine: &Engine, suites: Suites, cache: Cache) -> Catalog {
         let mut shared = Shared {
             engine: engine.clone(),
@@ -170,7 +170,7 @@ impl Catalog {
         let toolbox = shared.toolbox();
         let suites: Vec<&Suite> = shared.suites.iter().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // Compilers take up to seconds to report their versions.
+        // A compiler may need seconds to report its version.
         let parts = std::thread::scope(|scope| {
             let part = |suites| {
                 let toolbox = toolbox.as_deref();
@@ -265,12 +265,12 @@ impl Catalog {
         Ok(compiled)
     }
 
-    /// A program of an interpreted language from a source that each run brings along: the file
-    /// `main` of its working directory. The source is neither checked nor stored. `None`: the
+    /// A program of an interpreted language, whose source each run provides as the file `main` of
+    /// its working directory. The source is neither checked nor stored. Returns `None` if the
     /// language is compiled.
     ///
     /// # Errors
-    /// The program cannot be made here.
+    /// The program cannot be prepared on this machine.
     pub async fn script(
         &self,
         runtime: &Arc<Runtime>,
@@ -319,7 +319,7 @@ impl Catalog {
             name: runtime.name.clone(),
             installed: Vec::new(),
         })?;
-        // Compilers see the sources by their names below their common directory.
+        // Compilers see the sources by their paths relative to their common directory.
         let common = common_directory(sources);
         let name = |source: &SourceFile| {
             let name = source.path.strip_prefix(common).unwrap_or(&source.path);

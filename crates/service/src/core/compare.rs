@@ -5,7 +5,7 @@
 pub enum Comparison {
     /// Byte by byte.
     Exact,
-    /// Line by line, without white space at the ends of lines and without empty lines at the end.
+    /// Line by line, ignoring white space at the ends of lines and empty lines at the end.
     #[default]
     Trim,
     /// Token by token, where white space separates tokens.

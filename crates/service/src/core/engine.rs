@@ -1,10 +1,10 @@
 //! Executes programs in the sandbox, without blocking the threads of the service.
 //!
 //! Two supervisors serve the runs. The supervisor for CPU time has one slot for each CPU, so that
-//! CPU times are fair. Each of these slots stays on its CPU: to wake a process on another CPU takes
-//! an interrupt, which is expensive in a virtual machine. The supervisor for real time has several
-//! slots for each CPU, for runs whose limit is real time and whose callers would rather share a CPU
-//! than wait. A supervisor that ends is replaced, and its runs are started once more.
+//! CPU times are fair. Each of these slots stays on its CPU, because waking a process on another
+//! CPU needs an interrupt, which is expensive in a virtual machine. The supervisor for real time
+//! has several slots for each CPU, for runs whose limit is real time and whose callers would rather
+//! share a CPU than wait. A supervisor that ends is replaced, and its runs are started once more.
 
 use super::execution::{
     Capture, Captured, Excess, Execution, ExecutionError, ExecutionLimits, ExecutionReport, Input,
@@ -22,10 +22,10 @@ use tokio::net::unix::pipe;
 
 /// Maximum number of bytes that are read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Number of bytes of the first read. Most streams are short, and malloc tidies up its small blocks
-/// whenever one of 64 KiB is freed.
+/// Number of bytes of the first read. Most streams are short, and malloc consolidates its small
+/// blocks whenever a block of 64 KiB is freed.
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
-/// How many times a run is started if supervisors end during it.
+/// The maximum number of times that a run is started if supervisors end during it.
 const MAX_ATTEMPTS: u32 = 2;
 
 /// The supervisor on which a run is executed.
@@ -58,7 +58,7 @@ struct Keeper {
 }
 
 impl Engine {
-    /// Starts the supervisor for CPU time. The other one starts when it is first needed.
+    /// Starts the supervisor for CPU time. The other supervisor starts when it is first needed.
     ///
     /// # Errors
     /// The supervisor cannot be started.
@@ -88,7 +88,7 @@ impl Engine {
     /// The supervisor of a lane, restarted if the last one has ended. May block.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The supervisor cannot be started.
     pub fn supervisor(&self, lane: Lane) -> Result<Arc<Supervisor>, Error> {
         self.keeper(lane).supervisor()
     }
@@ -211,7 +211,7 @@ impl Engine {
                 None => request,
             }
         };
-        // A copy cannot place further descriptors and terminals as `millibox-stage` does.
+        // A copy cannot place additional descriptors and terminals as `millibox-stage` does.
         request = match prepared.filter(|_| !has_extra && !terminal) {
             Some(prepared) => request.prepared(&prepared).may_start_cold(true),
             None => request.world(&world),
@@ -228,7 +228,8 @@ impl Engine {
         }
         request = limits.set(request);
         let handle = supervisor.run(&request).map_err(sandbox_or_request)?;
-        // The request holds ends of the pipes. While they are open, the pipes do not end.
+        // The request holds ends of the pipes. While they are open, readers of the pipes see no end
+        // of file.
         drop(request);
         let kill = || handle.kill_for_output();
         let wait = async { handle.wait_async().await.map_err(sandbox_or_request) };
@@ -245,7 +246,7 @@ impl Engine {
         if let Some(workspace) = workspace {
             match exchanged {
                 Ok(()) => returned = workspace.read_outputs(outputs).await?,
-                // The run's own result is more informative, unless the run ended because of this.
+                // The run's own result is more informative, unless this failure ended the run.
                 Err(failure) if matches!(result.outcome, Outcome::Exited(127)) => {
                     workspace::fail(&mut result, &failure, &program)?;
                 }
@@ -297,7 +298,7 @@ fn sandbox_or_request(error: Error) -> ExecutionError {
     }
 }
 
-/// The directories of `PATH`; none without the variable.
+/// The directories of `PATH`; none if the variable is not set.
 fn search_path(env: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<std::ffi::OsString> {
     env.iter()
         .rev()
@@ -339,7 +340,7 @@ impl ExecutionLimits {
 }
 
 impl Execution {
-    /// Whether output of an earlier attempt was passed on live. Then it cannot be repeated.
+    /// Whether output of an earlier attempt was passed on live. The run then cannot be repeated.
     fn has_passed_on_output(&self) -> bool {
         let streams = &self.streams;
         let extra = streams.extra.iter().filter_map(|stream| match stream {
@@ -356,7 +357,7 @@ impl Execution {
             .any(super::execution::Live::is_used)
     }
 
-    /// The same execution once more, if all streams can be made again.
+    /// A copy of the execution for another attempt, if all its streams can be created again.
     pub fn repeat(&self) -> Option<Execution> {
         let mut extra = Vec::with_capacity(self.streams.extra.len());
         for stream in &self.streams.extra {
@@ -529,7 +530,7 @@ impl super::execution::Content {
         match self {
             super::execution::Content::Bytes(bytes) => workspace::memory_file(&bytes),
             super::execution::Content::File(file) => {
-                // A new description, so that each run has its own position.
+                // A new open file description, so that each run has its own file offset.
                 let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*file));
                 std::fs::File::open(path)
                     .map(Into::into)

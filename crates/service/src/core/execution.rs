@@ -19,10 +19,11 @@ pub struct Execution {
     pub argv: Vec<OsString>,
     /// The whole environment.
     pub env: Vec<(OsString, OsString)>,
-    /// The files and other resources that the program sees. The working directory must exist in it.
+    /// The files and other resources that the program sees. They must include the working
+    /// directory.
     pub world: World,
-    /// The interpreter of which the run is a copy, in the same world. If no copy can be made, the
-    /// program is executed.
+    /// A prepared interpreter in the same world, of which the run becomes a copy. If no copy can be
+    /// made, the program is executed instead.
     pub prepared: Option<Prepared>,
     /// The working directory.
     pub current_dir: OsString,
@@ -47,7 +48,7 @@ pub struct ExecutionLimits {
     pub memory_bytes: Option<u64>,
     /// Processes and threads.
     pub processes: u32,
-    /// Bytes of any one file that the program writes.
+    /// The size of each file that the program writes, in bytes.
     pub file_bytes: Option<u64>,
     /// Open files of one process.
     pub open_files: Option<u64>,
@@ -80,13 +81,13 @@ pub enum InputContent {
     },
     /// A symbolic link to this target.
     Symlink(PathBuf),
-    /// The entries of a tar archive, as an [`OutputFile`] with the path [`WHOLE_DIRECTORY`]
-    /// returns it. They are put into the working directory; the path of the file is not used.
+    /// The entries of a tar archive, as an [`OutputFile`] with the path [`WHOLE_DIRECTORY`] returns
+    /// it. The entries are put into the working directory; the path of the file is not used.
     Archive(Bytes),
 }
 
-/// The path of an [`OutputFile`] that stands for everything in the working directory. It is
-/// returned as a tar archive of files, directories and symbolic links.
+/// The path of an [`OutputFile`] that stands for everything in the working directory. The directory
+/// is returned as a tar archive of files, directories and symbolic links.
 pub const WHOLE_DIRECTORY: &str = ".";
 
 /// Bytes, in memory or in a file.
@@ -116,9 +117,9 @@ pub struct Streams {
 /// A descriptor of a program.
 #[derive(Debug)]
 pub enum Stream {
-    /// To be read by the program.
+    /// A stream that the program reads.
     Input(Input),
-    /// To be written by the program.
+    /// A stream that the program writes.
     Output(Output),
 }
 
@@ -156,11 +157,11 @@ pub struct Capture {
     pub max_bytes: u64,
     /// What happens to a program that writes more.
     pub excess: Excess,
-    /// Also sent here as they arrive, up to the limit.
+    /// The receiver of the bytes as they arrive, up to the limit.
     pub live: Option<Live>,
 }
 
-/// Passes output on while the program runs. Clones share the record of whether any output was
+/// Passes on output while the program runs. Clones share the record of whether any output was
 /// passed on.
 #[derive(Debug, Clone)]
 pub struct Live {
@@ -177,7 +178,7 @@ impl Live {
         }
     }
 
-    /// Passes a piece of output on. Without a listener, it is dropped.
+    /// Passes on a piece of output. Without a listener, it is dropped.
     pub(super) async fn send(&self, bytes: Bytes) {
         self.is_used.store(true, Ordering::Relaxed);
         let _ = self.sender.send(bytes).await;
@@ -192,12 +193,12 @@ impl Live {
 /// What happens to a program that writes more than is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
-    /// The run ends with the outcome output limit.
+    /// The run ends, with output limit as its outcome.
     End,
     /// The rest is read and counted, and the program continues.
     Discard,
-    /// The rest is read and counted up to this number of bytes. Then the run ends with the outcome
-    /// output limit.
+    /// The rest is read and counted up to this number of bytes. Then the run ends, with output
+    /// limit as its outcome.
     EndAfter(u64),
 }
 
@@ -224,7 +225,7 @@ pub struct OutputFile {
     pub path: PathBuf,
     /// Maximum number of bytes that are returned.
     pub max_bytes: u64,
-    /// A larger file is returned in part, not refused.
+    /// Whether a larger file is returned in part instead of being refused.
     pub truncate: bool,
 }
 
@@ -262,7 +263,7 @@ pub struct ReturnedFile {
     /// The bytes that were read; present also with the error [`OutputFileError::TooLarge`] if the
     /// file is returned in part.
     pub bytes: Bytes,
-    /// Why it is not returned, or only in part.
+    /// Why the file is not returned, or only in part.
     pub error: Option<OutputFileError>,
 }
 
@@ -307,7 +308,7 @@ impl ExecutionReport {
 /// The party at fault if a run did not succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
-    /// The program: only this may count against a submission.
+    /// The program. Only its failures may count against a submission.
     Program,
     /// The request cannot be executed, or the caller ended the run.
     Request,
@@ -333,7 +334,7 @@ pub enum ExecutionError {
     /// The request is not valid.
     #[error(transparent)]
     Request(#[from] millibox::Mistakes<millibox::RequestMistake>),
-    /// The supervisor cannot be started or ended twice during the run.
+    /// The supervisor cannot be started, or it ended twice during the run.
     #[error(transparent)]
     Sandbox(millibox::Error),
     /// A file of the request cannot be put into the working directory.
@@ -347,7 +348,7 @@ pub enum ExecutionError {
         /// The kernel's error.
         error: std::io::Error,
     },
-    /// The service executes no files, because `millibox-stage` was not found.
+    /// The service cannot execute programs with files, because `millibox-stage` was not found.
     #[error(
         "runs with files need the program millibox-stage beside millibox; install it with \
          `make install`"

@@ -20,7 +20,7 @@ pub struct FileStore {
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
-    /// Removes the directory at the end, if it is the store's own.
+    /// Removes a temporary directory when the store is dropped.
     _temporary: Option<tempfile::TempDir>,
     max_bytes: u64,
     keep: Duration,
@@ -46,7 +46,7 @@ struct Stored {
 /// The owner of a stored file. A file that was found at the start has no owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
-    /// A client that uploaded the file.
+    /// The client that uploaded the file.
     Client(ClientId),
     /// The go-judge dialect, while the file has an id there.
     GoJudge,
@@ -142,8 +142,8 @@ impl FileStore {
         self.shared.keep
     }
 
-    /// Stores a content that arrives in pieces, for an owner. Returns its SHA-256 and whether it is
-    /// new.
+    /// Stores content that arrives in pieces, on behalf of an owner. Returns its SHA-256 and
+    /// whether it is new.
     ///
     /// # Errors
     /// The content has a digest other than the expected one, does not fit, or cannot be stored.
@@ -179,7 +179,7 @@ impl FileStore {
             });
         }
         let bytes = upload.bytes;
-        // From here on, its bytes are those of the stored file.
+        // From here on, its bytes count as those of the stored file.
         let mut guard = upload.end();
         let state = &mut *guard;
         let is_new = !state.files.contains_key(&found);
@@ -220,8 +220,8 @@ impl FileStore {
             .map(|stored| stored.bytes)
     }
 
-    /// Ends the ownership of a file, which is removed with its last owner. Runs that have it open
-    /// keep it.
+    /// Ends the ownership of a file, which is removed with its last owner. Runs that have opened it
+    /// can still read it.
     pub fn remove(&self, digest: &str, owner: Owner) -> Removal {
         let mut state = self.shared.state();
         let Some(stored) = state.files.get_mut(digest) else {
@@ -241,7 +241,7 @@ impl FileStore {
         self.shared.remove(&mut self.shared.state(), digest)
     }
 
-    /// Removes files that were not used for the time that they are kept.
+    /// Removes files whose retention period has passed since their last use.
     pub fn remove_expired(&self) {
         let mut state = self.shared.state();
         self.shared.remove_expired(&mut state);
@@ -273,7 +273,7 @@ impl<'a> Upload<'a> {
         Ok(())
     }
 
-    /// Frees the space. Nothing can take it before the caller unlocks the state.
+    /// Frees the space. No other upload can reserve it before the caller unlocks the state.
     fn end(mut self) -> MutexGuard<'a, State> {
         let mut state = self.shared.state();
         state.uploading -= std::mem::take(&mut self.bytes);
@@ -305,7 +305,7 @@ impl Shared {
             return false;
         };
         state.bytes -= stored.bytes;
-        // A file that is left behind is found again at the next start.
+        // If this fails, the next start finds the file again.
         let _ = std::fs::remove_file(self.directory.join(digest));
         true
     }

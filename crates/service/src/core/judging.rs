@@ -1,9 +1,9 @@
 //! Judges a submission to a problem with the judge of millibox.
 //!
-//! The judge blocks, so it works on a thread for blocking work. It uses the service's supervisor
-//! for CPU time, and judges one test at a time, so it takes one of the slots. The thread keeps the
-//! place of the judging in the queue until it has ended. If the caller drops the future, the
-//! program of the submission is killed, and the judge ends at its next step.
+//! The judge blocks, so it runs on a thread for blocking work. It uses the service's supervisor for
+//! CPU time and judges one test at a time, so it occupies one slot. The thread keeps the judging's
+//! place in the queue until the judging has ended. If the caller drops the future, the program of
+//! the submission is killed, and the judge ends at its next step.
 
 use super::engine::{Engine, Lane, allowed_cpus};
 use super::execution::Content;
@@ -25,7 +25,7 @@ use tokio::sync::mpsc;
 
 /// The name of the package in its temporary directory, and in messages.
 const PACKAGE_NAME: &str = "package.zip";
-/// The memory limit of an interactor whose package names none.
+/// The memory limit of an interactor whose package specifies none.
 const DEFAULT_INTERACTOR_BYTES: u64 = 512 << 20;
 
 /// A submission and its problem.
@@ -37,9 +37,9 @@ pub struct Judging {
     pub package: Content,
     /// The sources of the submission.
     pub submission: Vec<super::catalog::SourceFile>,
-    /// The language of the submission; without it the extensions decide.
+    /// The language of the submission; if absent, the file extensions decide.
     pub language: Option<String>,
-    /// Judging ends at the first test that is not accepted.
+    /// Whether judging stops at the first test that is not accepted.
     pub fail_fast: bool,
     /// The memory limit of a problem that specifies none, in bytes.
     pub default_memory_bytes: u64,
@@ -55,7 +55,7 @@ pub enum Event {
         /// The time in the queue.
         queued: Duration,
     },
-    /// The submission is compiled, or cannot be.
+    /// The submission was compiled, or could not be compiled.
     Compiled {
         /// The messages of the compiler.
         messages: String,
@@ -115,7 +115,7 @@ pub enum JudgingError {
         /// The kernel's error.
         error: std::io::Error,
     },
-    /// The caller has left.
+    /// The caller dropped the future.
     #[error("the judging was cancelled")]
     Cancelled,
 }
@@ -131,7 +131,7 @@ pub enum SubmissionError {
     #[error("a submission needs a source")]
     NoSource,
     /// A source has a path that cannot be used.
-    #[error("{}: the path of a source is relative and has no `..`", .0.display())]
+    #[error("{}: the path of a source must be relative and must not contain `..`", .0.display())]
     Path(PathBuf),
 }
 
@@ -144,7 +144,7 @@ fn system(action: &'static str) -> impl Fn(std::io::Error) -> JudgingError {
     move |error| JudgingError::System { action, error }
 }
 
-/// Ends the judge when the caller leaves.
+/// Ends the judge when the caller drops the future.
 #[derive(Debug, Default)]
 struct Stop {
     is_stopped: AtomicBool,
@@ -186,7 +186,7 @@ impl Drop for StopOnDrop {
 /// Judges a submission. If the future is dropped, the judging is cancelled.
 ///
 /// # Errors
-/// There is no result: the judging was refused, the package has mistakes, or the service failed.
+/// There is no result: the judging was refused, the package contains errors, or the service failed.
 pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, JudgingError> {
     let begin = Instant::now();
     let ticket = Ticket {
@@ -268,8 +268,8 @@ impl Package {
         Ok(Package { problem, directory })
     }
 
-    /// The memory of the programs that run at the same time. Those of an interactive problem that
-    /// exceed the budget only together run alone.
+    /// The memory of the programs that run at the same time. If the programs of an interactive
+    /// problem exceed the budget only together, the judging takes the whole budget and runs alone.
     fn memory_bytes(&self, default: u64, budget: u64) -> u64 {
         let limits = &self.problem.limits;
         let of_tests = self.problem.tests().filter_map(|test| test.memory);
@@ -284,7 +284,7 @@ impl Package {
     }
 }
 
-/// The fault with the path inside the package.
+/// The fault, with the path inside the package.
 fn shown(mut fault: Fault, directory: &Path) -> Fault {
     fault.path = below(&fault.path, directory);
     fault
@@ -361,7 +361,7 @@ fn judge_blocking(
 }
 
 fn observe(observer: &mpsc::UnboundedSender<Event>, told: &mut usize, event: &judge::Event<'_>) {
-    // The judging continues even if the observer has gone.
+    // The judging continues even if the observer was dropped.
     match event {
         judge::Event::Begun { about } => {
             let compilation = about.compilation.as_ref();
@@ -396,7 +396,7 @@ impl Supervisors for EngineSupervisors {
     }
 }
 
-/// The CPUs of the judgings that run.
+/// The CPUs of the running judgings.
 static BUSY_CPUS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 /// The CPU of a judging, until it is dropped.

@@ -1,8 +1,9 @@
 //! A program run on one or several inputs: compiled once, then one execution for each test.
 //!
-//! This file holds the request, the events and the answer. `runner` carries it out: admission, the
-//! compiler, the tests in order. `environment` decides what a program finds in its sandbox, and
-//! turns one test into an [`Execution`](super::execution::Execution).
+//! This file defines the request, the events and the answer. `runner` carries out the request: it
+//! admits the run, compiles the program and executes the tests in order. `environment` decides what
+//! a program finds in its sandbox, and turns one test into an
+//! [`Execution`](super::execution::Execution).
 
 mod environment;
 mod runner;
@@ -74,8 +75,8 @@ pub enum ProgramSource {
     },
     /// A program of the system: its path or a name to look up, and its arguments.
     Command(Vec<OsString>),
-    /// A program that was made before, by [`Catalog::compile`] or [`Catalog::script`]. The files of
-    /// the run contain the source of a script.
+    /// A program that [`Catalog::compile`] or [`Catalog::script`] has returned. The files of the
+    /// run contain the source of a script.
     ///
     /// [`Catalog::compile`]: super::catalog::Catalog::compile
     /// [`Catalog::script`]: super::catalog::Catalog::script
@@ -85,7 +86,7 @@ pub enum ProgramSource {
 /// One input of a program.
 #[derive(Debug, Clone, Default)]
 pub struct Test {
-    /// The caller's name for it.
+    /// The name that the caller has given to the test.
     pub id: String,
     /// Standard input; `None` is empty.
     pub stdin: Option<Content>,
@@ -116,17 +117,17 @@ pub struct RunLimits {
     pub cpu_time: Duration,
     /// Time from start to end.
     pub real_time: Duration,
-    /// Memory of the program, in bytes; what its runtime needs is added.
+    /// Memory of the program, in bytes; the memory that its runtime needs is added.
     pub memory_bytes: u64,
     /// Processes and threads of the program; those of its runtime are added.
     pub processes: u32,
-    /// Bytes of any one file that the program writes.
+    /// The size of each file that the program writes, in bytes.
     pub file_bytes: u64,
     /// Maximum size of all files in the working directory, in bytes.
     pub work_bytes: u64,
     /// Open files of one process.
     pub open_files: u64,
-    /// Stack of one process in bytes; `None`: as large as memory allows.
+    /// Stack of one process in bytes; `None` means as large as memory allows.
     pub stack_bytes: Option<u64>,
 }
 
@@ -137,7 +138,7 @@ pub struct Keep {
     pub max_bytes: u64,
     /// What happens to a program that writes more.
     pub excess: Excess,
-    /// The stream goes to standard output, in the order of writing.
+    /// Whether the stream is merged into standard output, in the order of writing.
     pub into_stdout: bool,
 }
 
@@ -146,7 +147,8 @@ pub struct Keep {
 pub enum Attachment {
     /// The reading end of a pipe.
     Pipe(OwnedFd),
-    /// The program's end of a terminal, which also takes its output. Such output is not captured.
+    /// The program's end of a terminal, which also receives the program's output. This output is
+    /// not captured.
     Terminal(OwnedFd),
 }
 
@@ -158,7 +160,7 @@ pub enum Event {
         /// The time in the queue.
         queued: Duration,
     },
-    /// The program is compiled, or cannot be.
+    /// The program was compiled, or could not be compiled.
     Compiled(Compiled),
     /// A test begins.
     TestStarted {
@@ -192,7 +194,7 @@ pub struct ProgramReport {
     pub tests: Vec<TestReport>,
     /// Time in the queue.
     pub queued: Duration,
-    /// Time until the first test began, compiling included.
+    /// Time until the first test began, including compilation.
     pub setup: Duration,
     /// Time from the request to the result.
     pub total: Duration,
@@ -201,7 +203,7 @@ pub struct ProgramReport {
 /// The result of one test.
 #[derive(Debug, Clone)]
 pub struct TestReport {
-    /// The caller's name for it.
+    /// The name that the caller has given to the test.
     pub id: String,
     /// The result; `None` if it was skipped.
     pub report: Option<ExecutionReport>,
@@ -214,7 +216,7 @@ pub struct TestReport {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// It was not admitted; nothing ran.
+    /// The run was not admitted; nothing ran.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The request cannot be compiled.

@@ -1,8 +1,8 @@
 //! Admission: which waiting request runs next, and which is refused.
 //!
 //! Requests wait in flows. Each client has its own flows, one for each of its batches, so that
-//! neither a client nor a batch with many requests delays the others. Free places are given to the
-//! clients in turn, and to the flows of a client in turn.
+//! neither a client nor a batch with many requests delays the others. Free places go to the clients
+//! in turn, and to each client's flows in turn.
 //!
 //! Each lane has its own queue and its own bound of running requests, so that a full lane does not
 //! delay the other one. The lanes share the bounds of the client and the memory budget. The first
@@ -26,26 +26,26 @@ const RATE_AGE: Duration = Duration::from_secs(30);
 const MIN_RETRY_AFTER: Duration = Duration::from_secs(1);
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// A client by the number of its token. Requests without a token share one number.
+/// A client, identified by the number of its token. Requests without a token share one number.
 pub type ClientId = u32;
 
 /// The bounds of the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
-    /// Requests of [`Lane::CpuTime`] that run at the same time.
+    /// The maximum number of requests of [`Lane::CpuTime`] that run at the same time.
     pub cpu_time: usize,
-    /// Requests of [`Lane::RealTime`] that run at the same time.
+    /// The maximum number of requests of [`Lane::RealTime`] that run at the same time.
     pub real_time: usize,
-    /// The sum of the memory limits of the running requests, in bytes.
+    /// The maximum sum of the memory limits of the running requests, in bytes.
     pub memory_bytes: u64,
-    /// Requests that wait.
+    /// The maximum number of waiting requests.
     pub queued: usize,
-    /// The sum of the sizes of the waiting requests, in bytes.
+    /// The maximum sum of the sizes of the waiting requests, in bytes.
     pub queued_bytes: u64,
 }
 
 impl Bounds {
-    /// Requests of a lane that run at the same time.
+    /// The maximum number of requests of a lane that run at the same time.
     pub fn running(&self, lane: Lane) -> usize {
         match lane {
             Lane::CpuTime => self.cpu_time,
@@ -61,9 +61,9 @@ pub struct Ticket {
     pub client: ClientId,
     /// The place where the request runs.
     pub lane: Lane,
-    /// Requests of this client that may run at the same time; 0: as many as the queue admits.
+    /// Requests of this client that may run at the same time; 0 means as many as the queue admits.
     pub client_running: usize,
-    /// Requests of this client that may wait; 0: as many as the queue holds.
+    /// Requests of this client that may wait; 0 means as many as the queue holds.
     pub client_queued: usize,
     /// The flow within the client: 0 for single requests, another number for each batch.
     pub flow: u64,
@@ -75,7 +75,7 @@ pub struct Ticket {
     pub patience: Duration,
 }
 
-/// The state of the queue at one moment.
+/// The state of the queue at a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Requests that run, in all lanes.
@@ -115,11 +115,11 @@ struct State {
     clients: HashMap<ClientId, Client>,
     /// Clients with waiting requests in each lane, in the order of their turns.
     turns: [VecDeque<ClientId>; 2],
-    /// The first request of a lane lacks only memory, which no other request may take.
+    /// Whether the first request of a lane lacks only memory, which no other request may take.
     is_memory_awaited: bool,
     /// The lane of that request.
     memory_lane: Option<Lane>,
-    /// When the last requests ended.
+    /// The times at which the last requests ended.
     ended: VecDeque<Instant>,
     draining: bool,
 }
@@ -213,7 +213,7 @@ impl Queue {
     /// Waits for a place. If the caller drops the future, the request leaves the queue.
     ///
     /// # Errors
-    /// The request is refused, at once or when its patience ends.
+    /// The request is refused, at once or after it has waited for too long.
     pub async fn admit(&self, ticket: Ticket) -> Result<Permit, Refusal> {
         let begin = Instant::now();
         let mut waiting = match self.shared.enter(ticket)? {
@@ -255,7 +255,7 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Leaves the queue. Returns the permit if it came at the last moment.
+    /// Leaves the queue. Returns the permit if it was granted at the last moment.
     fn leave(&mut self) -> Option<Permit> {
         let mut admitted = self.admitted.take()?;
         admitted.close();
@@ -265,7 +265,7 @@ impl Waiting<'_> {
         drop(admitted);
         let mut state = self.shared.state();
         state.remove_closed();
-        // The request may have been the first in turn, and too large.
+        // The request may have been first in turn and too large, and so have held up others.
         self.shared.admit_waiting(&mut state);
         None
     }
@@ -337,7 +337,7 @@ impl Shared {
         });
         state.load.queued += 1;
         state.load.queued_bytes += ticket.size_bytes;
-        // Other clients may be held up by their own bounds.
+        // The request may start although others wait: their clients' bounds may hold them up.
         self.admit_waiting(state);
         Ok(Entry::Waiting(receiver))
     }
@@ -393,8 +393,8 @@ impl Shared {
             };
             let permit = state.admit(self, &waiter.ticket);
             if let Err(mut permit) = waiter.admitted.send(permit) {
-                // The caller has gone. The state is locked here, so the permit must not free its
-                // place itself.
+                // The caller no longer waits. The state is locked here, so the permit must not free
+                // its place itself.
                 state.release(&permit);
                 permit.shared = None;
             }
@@ -474,7 +474,7 @@ impl State {
         Some(waiter)
     }
 
-    /// Drops requests at the front of the client's turn whose callers have gone.
+    /// Drops requests at the front of the client's turn whose callers no longer wait.
     fn drop_closed_front(&mut self, lane: Lane, id: ClientId) {
         let Some(client) = self.clients.get_mut(&id) else {
             return;
@@ -501,7 +501,7 @@ impl State {
         }
     }
 
-    /// Removes all requests whose callers have gone.
+    /// Removes all requests whose callers no longer wait.
     fn remove_closed(&mut self) {
         let load = &mut self.load;
         for client in self.clients.values_mut() {
@@ -540,8 +540,8 @@ impl State {
         self.ended.push_back(Instant::now());
     }
 
-    /// The time until the currently waiting requests will have been served, estimated from the rate
-    /// at which the last requests ended.
+    /// An estimate of the time until all waiting requests have been admitted, from the rate at
+    /// which the last requests ended.
     fn retry_after(&self) -> Duration {
         let recent = self
             .ended

@@ -1,12 +1,12 @@
 //! Jobs by id: runs and judgings that are in flight, and the answers of those that have ended.
 //!
-//! A job has a log of events, which any number of readers follow from any place, and in the end one
-//! answer, for which any number of callers wait. Answers are kept for a while. If they exceed a
-//! bound, answers that a client has received are removed before others, and older ones before newer
-//! ones.
+//! A job has a log of events and, once it has ended, one answer. Any number of readers can follow
+//! the log from any position, and any number of callers can wait for the answer. Answers are kept
+//! for a while. If they exceed a bound, answers that a client has received are removed before
+//! others, and older answers before newer ones.
 //!
 //! A client that repeats a request with the same idempotency key joins the job that the first
-//! request began. The key lives as long as the job's answer.
+//! request began. The key is kept as long as the job's answer.
 
 mod job;
 
@@ -55,9 +55,9 @@ struct Shared<A, E> {
 struct State<A, E> {
     jobs: HashMap<String, Arc<Job<A, E>>>,
     keys: HashMap<Key, Keyed>,
-    /// Ended jobs whose answers were received, in the order of their ends.
+    /// Ended jobs whose answers were received, in the order in which they ended.
     received: VecDeque<Ended>,
-    /// Other ended jobs, in the order of their ends.
+    /// Other ended jobs, in the order in which they ended.
     kept: VecDeque<Ended>,
     bytes: usize,
 }
@@ -75,7 +75,7 @@ struct Keyed {
     request: [u8; 32],
 }
 
-/// A key that already stands for another request.
+/// A key that already belongs to another request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the idempotency key belongs to another request, whose job is {id}")]
 pub struct KeyConflict {
@@ -109,15 +109,15 @@ impl<A: Clone, E: Clone> Registry<A, E> {
         }
     }
 
-    /// A new job.
+    /// Begins a new job.
     pub fn begin(&self, client: ClientId, kind: JobKind, label: Option<String>) -> Arc<Job<A, E>> {
         self.begin_in(&mut self.shared.state(), client, kind, label)
     }
 
-    /// The job of a key. The digest of the request shows whether it is the same request.
+    /// The job of a key. The digest shows whether the key belongs to the same request.
     ///
     /// # Errors
-    /// The key stands for another request.
+    /// The key belongs to another request.
     pub fn begin_keyed(
         &self,
         key: Key,
@@ -162,7 +162,7 @@ impl<A: Clone, E: Clone> Registry<A, E> {
         state.jobs.get(id).cloned()
     }
 
-    /// Ends a job with its answer of this size. A job that has an answer keeps it.
+    /// Ends a job with an answer of this size. A job that already has an answer keeps that answer.
     pub fn end(&self, job: &Job<A, E>, answer: A, bytes: usize) {
         let bytes = {
             let mut progress = job.progress();
@@ -195,18 +195,18 @@ impl<A: Clone, E: Clone> Registry<A, E> {
         }
     }
 
-    /// Records that a client has received the answer of the job that ended last, so that it is
-    /// removed before others.
+    /// Records that a client has received the answer for an ended job, so that it is removed before
+    /// others.
     pub fn mark_received(&self, job: &Job<A, E>) {
         let mut state = self.shared.state();
-        // Nearly always it is the last one.
+        // The job is nearly always the one that ended last.
         let position = state.kept.iter().rposition(|ended| ended.id == job.id);
         if let Some(ended) = position.and_then(|position| state.kept.remove(position)) {
             state.received.push_back(ended);
         }
     }
 
-    /// Removes a job without an answer, of which no client knows.
+    /// Removes a job that has no answer and that no client knows.
     pub fn forget(&self, job: &Job<A, E>) {
         self.release_key(job);
         self.shared.state().jobs.remove(&job.id);

@@ -1,4 +1,4 @@
-//! A terminal between a client and a program: a pseudoterminal whose other end the program has.
+//! A terminal between a client and a program: a pseudoterminal, one end of which the program uses.
 
 use bytes::{Bytes, BytesMut};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -32,10 +32,11 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A new terminal, and the end for the program. Call it on a thread of the runtime.
+    /// Opens a terminal, and returns it with the end for the program. Must be called on a thread of
+    /// the runtime.
     ///
     /// # Errors
-    /// The kernel has no more terminals, or the process has no more descriptors.
+    /// The kernel has run out of terminals, or the process has run out of descriptors.
     pub fn open(size: Size) -> io::Result<(Terminal, OwnedFd)> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags)?;
@@ -55,7 +56,7 @@ impl Terminal {
     /// Sets the size. The kernel notifies the program with SIGWINCH.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The system call fails.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         let size = Winsize {
             ws_row: size.rows,
@@ -69,7 +70,7 @@ impl Terminal {
     /// Reads what the program wrote; `None` when no process has the terminal open.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The system call fails.
     pub async fn read(&self) -> io::Result<Option<Bytes>> {
         let mut chunk = BytesMut::zeroed(CHUNK_BYTES);
         let read = |master: &OwnedFd| Ok(rustix::io::read(master, &mut chunk[..])?);

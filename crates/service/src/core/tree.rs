@@ -14,7 +14,7 @@ const BLOCK_BYTES: u64 = 512;
 
 /// Archives the files, directories and symbolic links of a directory whose content is not trusted.
 /// Other files, and those that cannot be read, are left out. No process may change the directory
-/// meanwhile.
+/// during the call.
 pub(super) fn read(directory: &OwnedFd, max_bytes: u64) -> Result<Bytes, OutputFileError> {
     let mut builder = tar::Builder::new(Vec::new());
     let mut waiting = vec![PathBuf::new()];
@@ -60,7 +60,7 @@ pub(super) fn read(directory: &OwnedFd, max_bytes: u64) -> Result<Bytes, OutputF
                 },
                 FileType::Directory => {
                     header.set_entry_type(tar::EntryType::Directory);
-                    // Without these bits nothing could be put into the directory.
+                    // Without these bits, no file could be created in the directory.
                     header.set_mode(stat.st_mode & 0o777 | 0o700);
                     let appended = builder.append_data(&mut header, &path, std::io::empty());
                     waiting.push(path);
@@ -81,8 +81,8 @@ pub(super) fn read(directory: &OwnedFd, max_bytes: u64) -> Result<Bytes, OutputF
     builder.into_inner().map(Bytes::from).map_err(failed)
 }
 
-/// Appends the entries of an archive that [`read`] made to another one, below a directory that is
-/// relative to the root.
+/// Appends the entries of an archive created by [`read`] to another archive, below a directory that
+/// is relative to the root.
 pub(super) fn append(
     builder: &mut tar::Builder<impl Write>,
     bytes: &[u8],

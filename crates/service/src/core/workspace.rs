@@ -3,8 +3,8 @@
 //!
 //! The directory is a tmpfs of the run, so its size is limited and it counts towards the memory
 //! limit of the run. `millibox-stage` unpacks the files in the sandbox and returns a descriptor of
-//! the directory, which outlives the mount. Files are read through it when no process of the run
-//! is left.
+//! the directory, which outlives the mount. The service reads files through this descriptor when no
+//! process of the run is left.
 
 use super::execution::{
     Content, ExecutionError, FilesError, InputContent, InputFile, OutputFile, OutputFileError,
@@ -26,22 +26,22 @@ use tokio::io::Interest;
 use tokio::net::UnixDatagram;
 
 const STAGE: &str = "millibox-stage";
-/// Contents up to this size are put into an archive without a thread for blocking work.
+/// Content up to this size is archived without a thread for blocking work.
 const SMALL_ARCHIVE_BYTES: usize = 64 << 10;
 
-/// The open executable `millibox-stage`. A process that gives up its rights opens it first.
+/// The open executable `millibox-stage`. A process opens it before it gives up its privileges.
 #[derive(Debug)]
 pub struct Stage(pub(super) OwnedFd);
 
 impl Stage {
-    /// Finds and opens it.
+    /// Finds and opens the executable.
     pub fn open() -> Option<Stage> {
         open_stage().map(Stage)
     }
 }
 
-/// The executable `millibox-stage`: the value of `MILLIBOX_STAGE`, or beside the running program,
-/// in libexec/millibox of the same prefix, or on `PATH`.
+/// Opens the executable `millibox-stage`: at the path in `MILLIBOX_STAGE`, beside the running
+/// program, in libexec/millibox of the same prefix, or on `PATH`.
 fn open_stage() -> Option<OwnedFd> {
     let named = std::env::var_os("MILLIBOX_STAGE").map(PathBuf::from);
     let beside = std::env::current_exe().ok();
@@ -51,7 +51,7 @@ fn open_stage() -> Option<OwnedFd> {
         .into_iter()
         .chain(directory.map(|directory| directory.join(STAGE)))
         .chain(directory.map(|directory| directory.join("../libexec/millibox").join(STAGE)))
-        // Tests and examples are one directory below.
+        // Tests and examples are one directory deeper.
         .chain(
             directory
                 .and_then(Path::parent)
@@ -79,7 +79,7 @@ pub(super) fn pair() -> Result<(OwnedFd, OwnedFd), ExecutionError> {
     .map_err(|errno| ExecutionError::system("create a socket")(errno.into()))
 }
 
-/// A file in memory with these bytes, positioned at its beginning, that nothing can change.
+/// An immutable file in memory with these bytes, positioned at its beginning.
 pub(super) fn memory_file(bytes: &[u8]) -> Result<OwnedFd, ExecutionError> {
     let mut file = new_memory_file()?;
     file.write_all(bytes)
@@ -205,7 +205,7 @@ fn archive_path(path: &Path, current_dir: &Path) -> Result<PathBuf, ExecutionErr
     }
 }
 
-/// Reads a shared file from its beginning, without using its position.
+/// Reads a shared file from its beginning, without using its file offset.
 struct ReadAt<'f> {
     file: &'f std::fs::File,
     offset: u64,
@@ -219,7 +219,7 @@ impl Read for ReadAt<'_> {
     }
 }
 
-/// The exchange with `millibox-stage`, and the working directory after it.
+/// The connection to `millibox-stage`, and the working directory that it returns.
 pub(super) struct Workspace {
     /// A socket of type SEQPACKET, which keeps messages apart as datagrams do.
     socket: UnixDatagram,
@@ -272,7 +272,7 @@ impl Workspace {
         })
     }
 
-    /// Waits for the answers, until the program is executed or the run has ended.
+    /// Receives the answers until the program is executed or the run has ended.
     pub(super) async fn exchange(&mut self) -> Result<(), Failure> {
         let lost = |errno: Option<Errno>| Failure {
             step: Step::Receive,
@@ -349,8 +349,8 @@ fn read_regular_file(
     let unreadable = |errno: Errno| OutputFileError::Unreadable {
         errno: errno.raw_os_error(),
     };
-    // Without RESOLVE_NO_XDEV a path could lead into another mount of the same namespace, but
-    // without symbolic links and `..` every path stays below the directory.
+    // Without RESOLVE_NO_XDEV, a path could lead into another mount of the same namespace. Without
+    // symbolic links and `..`, however, every path stays below the directory.
     let file = rustix::fs::openat2(
         directory,
         path,

@@ -1,7 +1,7 @@
-//! Interfaces of other services, so that their clients work unchanged.
+//! The interfaces of other services, whose clients work unchanged.
 //!
 //! Each dialect translates requests into those of the core, and reports into the answers that its
-//! clients expect, including the ways in which they retry.
+//! clients expect. The answers also suit the ways in which clients retry.
 
 pub mod go_judge;
 pub mod judge0;
@@ -24,7 +24,7 @@ pub fn router(dialect: Dialect, service: &Arc<Service>) -> Router<Arc<Service>> 
     }
 }
 
-/// All routes of an address that serves one dialect alone.
+/// All routes of an address that serves only one dialect.
 pub fn alone(dialect: Dialect, service: &Arc<Service>) -> Router<Arc<Service>> {
     match dialect {
         Dialect::Piston => piston::alone(service),

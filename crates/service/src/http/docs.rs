@@ -154,7 +154,7 @@ fn schema(name: &str, schema: &Value) -> Markup {
     }
 }
 
-/// The fields of an object, or of the objects that it joins.
+/// The fields of an object, or of the objects that it combines.
 fn properties(schema: &Value) -> Vec<(&String, &Value)> {
     let own = fields(&schema["properties"]);
     let joined = items(&schema["allOf"]).flat_map(|part| fields(&part["properties"]));

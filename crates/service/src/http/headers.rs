@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// The id of the run; in the service's own interface, the id in `/v1/runs/{id}`.
 pub const RUN_ID: HeaderName = HeaderName::from_static("millibox-run-id");
-/// The outcome of the program, or what prevented it.
+/// The outcome of the program, or the reason for its absence.
 pub const OUTCOME: HeaderName = HeaderName::from_static("millibox-outcome");
 /// The time in the queue in milliseconds.
 pub const QUEUED_MS: HeaderName = HeaderName::from_static("millibox-queued-ms");

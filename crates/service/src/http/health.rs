@@ -1,4 +1,5 @@
-//! Health checks: whether the service lives and accepts requests, and its figures.
+//! Health checks and metrics: whether the service is alive, whether it accepts requests, and its
+//! figures.
 
 use crate::http::problem::Problem;
 use crate::http::v1::auth::bearer;

@@ -3,13 +3,13 @@
 //! | file | content |
 //! | --- | --- |
 //! | `sockets` | binds the addresses |
-//! | `server` | accepts connections, and ends in an orderly way |
+//! | `server` | accepts connections, and shuts down in an orderly way |
 //! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
 //! | `docs` | pages that show the description |
 //! | `origins` | protects a service without tokens from pages of other sites |
-//! | `unread` | reads what handlers leave of a body |
+//! | `unread` | reads the rest of a body that a handler has not read |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
 //! | `version` | `/version`, which two dialects have |
 //! | `v1` | the service's own interface |
@@ -47,10 +47,10 @@ use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::trace::{DefaultOnFailure, DefaultOnResponse, TraceLayer};
 use tracing::{Level, Span};
 
-/// How long a client may take for the headers of a request, and between two pieces of its body.
+/// How long a client may take to send the headers of a request, and between two pieces of its body.
 pub const CLIENT_PATIENCE: Duration = Duration::from_secs(30);
 
-/// All routes of an address: everything, or one dialect alone.
+/// All routes of an address: everything, or only one dialect.
 pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
     let routes = match dialect {
         Some(dialect) => version::add(crate::dialects::alone(dialect, service), &[dialect]),

@@ -7,10 +7,10 @@ use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa_axum::router::OpenApiRouter;
 
 const DESCRIPTION: &str = "\
-Runs programs in a sandbox. A program that fails is not an error of the request: look at `outcome` \
-and `blame` of a result. Errors are problem details (RFC 9457) with the field `code`; \
-/docs/problems lists the codes. Answers 429, 503 and 504 have the header `Retry-After`; nothing \
-ran, so a retry is safe.";
+Runs programs in a sandbox. The request succeeds even if the program fails: see `outcome` \
+and `blame` of the result. Errors are problem details (RFC 9457) with the field `code`; \
+/docs/problems lists the codes. The answers 429, 503 and 504 have the header `Retry-After`; \
+nothing ran, so a retry is safe.";
 const SECURITY_SCHEME: &str = "token";
 
 /// The description, made from the types of the handlers.

@@ -1,10 +1,10 @@
 //! Protects a service without tokens from pages of other sites.
 //!
-//! A service without tokens trusts all programs of its machine, but not the pages in a browser
-//! there: any page could otherwise make the browser send it programs (cross-site request forgery,
-//! or a WebSocket, which browsers allow to any origin). Browsers name the page's origin in the
-//! header `Origin` of every such request. The origin must be that of the service's own pages, under
-//! a loopback address, or one that the configuration trusts.
+//! A service without tokens trusts all programs on its machine, but not the pages in a browser
+//! there. Otherwise, any page could make the browser send programs to the service (cross-site
+//! request forgery, or a WebSocket, which browsers allow to any origin). Browsers name the page's
+//! origin in the header `Origin` of every such request. The origin must be that of the service's
+//! own pages, under a loopback address, or one that the configuration trusts.
 //!
 //! The name in `Host` proves nothing, because a foreign domain can point to this machine (DNS
 //! rebinding). So only addresses and `localhost` count as the service's own.
@@ -43,13 +43,14 @@ pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: 
     .into_response()
 }
 
-/// The request neither changes anything nor opens a WebSocket.
+/// Whether the request neither changes anything nor opens a WebSocket.
 fn is_harmless(method: &Method, headers: &HeaderMap) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
         && !headers.contains_key(UPGRADE)
 }
 
-/// No page sent the request, or it is the service's own, or `is_trusted` accepts its origin.
+/// Whether no page sent the request, or the page is the service's own, or `is_trusted` accepts its
+/// origin.
 fn is_own_page(headers: &HeaderMap, is_trusted: impl Fn(&str) -> bool) -> bool {
     let text = |name| {
         headers
@@ -65,7 +66,8 @@ fn is_own_page(headers: &HeaderMap, is_trusted: impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// The origin is that of the address to which the request was sent, which is not a domain.
+/// Whether the origin is that of the address to which the request was sent. A domain does not
+/// count.
 fn is_own(origin: &str, host: &str) -> bool {
     let authority = origin.split_once("://").map(|(_, authority)| authority);
     authority == Some(host) && is_address(host)

@@ -1,7 +1,7 @@
-//! Listens on all addresses until the service must end.
+//! Listens on all addresses until the service shuts down.
 //!
-//! Connections have bounds, so that slow or hostile clients do not stop the others: a number of
-//! connections, a time and a size for the headers of a request, and a time between two pieces of
+//! Bounds keep slow or hostile clients from blocking the others. They limit the number of
+//! connections, the time and the size of a request's headers, and the time between two pieces of
 //! its body.
 
 pub use super::sockets::ServerError;
@@ -27,9 +27,9 @@ use tokio_util::task::TaskTracker;
 const MAX_HEADERS: usize = 100;
 /// Maximum size of all header lines of a request in bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// The same for HTTP/2.
+/// The same maximum for HTTP/2.
 const MAX_HTTP2_HEADER_BYTES: u32 = 64 << 10;
-/// The first bytes of a connection of HTTP/2 (RFC 9113, section 3.4).
+/// The first bytes of an HTTP/2 connection (RFC 9113, section 3.4).
 const HTTP2_PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The interval at which a draining service checks whether requests still run.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(20);
@@ -50,7 +50,7 @@ impl Server {
     /// Takes over bound addresses. Must be called in the runtime.
     ///
     /// # Errors
-    /// The runtime cannot watch one of them.
+    /// The runtime cannot watch one of the sockets.
     pub fn new(service: Arc<Service>, sockets: Sockets) -> Result<Server, ServerError> {
         let mut listeners = Vec::new();
         for (listen, listener) in sockets.listeners {
@@ -170,7 +170,7 @@ async fn drain(service: &Service, connections: &Connections) {
     let _ = tokio::time::timeout(FAREWELL, connections.tracker.wait()).await;
 }
 
-/// Removes what was kept long enough.
+/// Removes everything that has been kept long enough.
 async fn keep_house(service: Arc<Service>) {
     let mut interval = tokio::time::interval(Duration::from_secs(10));
     loop {
@@ -189,7 +189,7 @@ async fn pause(error: &io::Error) {
 struct Connections {
     tracker: TaskTracker,
     places: Arc<Semaphore>,
-    /// Connections end after their current requests.
+    /// When cancelled, connections end after their current requests.
     closing: CancellationToken,
 }
 

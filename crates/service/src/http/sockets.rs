@@ -1,5 +1,5 @@
-//! The sockets of the service. They are bound before the service starts and before it gives up
-//! the rights that low ports and directories of other users need.
+//! The sockets of the service. They are bound before the service starts and before it drops the
+//! privileges that low ports and directories of other users need.
 
 use crate::config::{Config, Listen};
 use std::io;
@@ -9,9 +9,9 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-/// The user and the group may connect to the Unix socket.
+/// Allows the user and the group to connect to the Unix socket.
 const SOCKET_MODE: u32 = 0o660;
-/// Connections that the kernel keeps until they are accepted.
+/// The maximum number of connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 1024;
 
 /// Why the service cannot listen.
@@ -26,7 +26,7 @@ pub enum ServerError {
         /// The kernel's error.
         error: io::Error,
     },
-    /// A Unix socket cannot be made.
+    /// A Unix socket cannot be created.
     #[error("cannot listen on the Unix socket {}: {error}", .path.display())]
     BindUnix {
         /// The path.
@@ -49,7 +49,7 @@ pub(super) struct SocketFile(pub(super) PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Otherwise the next start removes it.
+        // If this fails, the next start removes the file.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -58,7 +58,7 @@ impl Sockets {
     /// Binds all addresses of a configuration.
     ///
     /// # Errors
-    /// One of them cannot be used.
+    /// One of the addresses cannot be used.
     pub fn bind(config: &Config) -> Result<Sockets, ServerError> {
         let mut listeners = Vec::new();
         for listen in config.addresses() {
@@ -100,7 +100,7 @@ impl Sockets {
     }
 }
 
-/// Calls listen(2) once more, because the standard library has no argument for it.
+/// Calls listen(2) once more, because the standard library does not let the caller set the backlog.
 fn lengthen_backlog(listener: &impl AsFd) -> io::Result<()> {
     Ok(rustix::net::listen(listener, BACKLOG)?)
 }

@@ -1,9 +1,9 @@
-//! Reads what a handler has left of the body of a request.
+//! Reads the part of a request's body that a handler has not read.
 //!
 //! A handler may answer before it has read the body, for example because a token is missing. The
-//! rest of the body then stands before the next request on the connection, so hyper closes the
-//! connection, unless the rest has already arrived. A client that sends its headers and its body
-//! in separate packets finds its connection closed at random.
+//! rest of the body then precedes the next request on the connection, so hyper closes the
+//! connection, unless the rest has already arrived. A client that sends its headers and its body in
+//! separate packets finds its connection closed at random.
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -38,7 +38,7 @@ pub async fn drain(request: Request, next: Next) -> Response {
     let Some(body) = body.into_inner() else {
         return response;
     };
-    // The first poll would ask a client that waits with `Expect: 100-continue` to send the body.
+    // The first poll would prompt a client that waits with `Expect: 100-continue` to send the body.
     let is_sent = body.is_polled || !waits;
     if !is_sent || !read(body.body).await {
         let headers = response.headers_mut();

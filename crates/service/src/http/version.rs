@@ -35,7 +35,7 @@ async fn answer_text(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Whether a client wants text rather than JSON. Without a preference it gets JSON.
+/// Whether a client wants text rather than JSON. Without a preference, the answer is JSON.
 fn prefers_text(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let quality = |media_types: [&str; 2]| {

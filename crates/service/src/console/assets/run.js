@@ -1,8 +1,8 @@
-// The page that runs programs: runs in place, shows the result, makes and opens links.
+// The page that runs programs: runs them in place, shows results, and creates and opens links.
 
 const SHOWN_BYTES = 256 << 10;
 
-// The sentence for a key; the server renders them into a template.
+// Returns the sentences for a key. The server renders all sentences into a template.
 function wordsFor(key) {
   const content = byId('words').content;
   return content.querySelector(`[data-key="${CSS.escape(key)}"]`);
@@ -18,7 +18,7 @@ function streamText(output) {
   return { text, note: notes.join(' ') };
 }
 
-// The view of an answer of /v1/runs: the same as View::of_answer in result.rs.
+// Builds the view from an answer of /v1/runs, like View::of_answer in result.rs.
 function viewOfAnswer(answer) {
   const test = answer.tests[0];
   const compile = answer.compile;
@@ -188,7 +188,7 @@ function startRunPage(form) {
       await navigator.clipboard.writeText(address);
       copied = true;
     } catch {
-      // Without the right to use the clipboard, the link can be copied by hand.
+      // If the clipboard cannot be used, the user can copy the link by hand.
     }
     text.append(link, copied
       ? ' was copied. It opens the form without running anything.'
@@ -197,7 +197,7 @@ function startRunPage(form) {
     byId('announcement').textContent = text.textContent;
   };
 
-  // Fills the form from a link. Nothing is run.
+  // Fills in the form from a link, without running the program.
   const openLink = async () => {
     try {
       const shared = await fromFragment(location.hash);
@@ -240,7 +240,7 @@ function startRunPage(form) {
   stop.addEventListener('click', () => running?.abort());
   share.addEventListener('click', shareLink);
   runtimeSelect.addEventListener('change', () => {
-    // A program that the visitor wrote is kept.
+    // Keep a program that the visitor has written.
     const isExample = previous && codeArea.value === previous.dataset.example;
     previous = chosenRuntime();
     if (isExample || !codeArea.value.trim()) showExample();

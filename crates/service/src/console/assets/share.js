@@ -1,5 +1,5 @@
-// Links: the form in the fragment of the address, which browsers do not send to the service.
-// `#p=` is JSON in Base64, `#z=` the same, deflated.
+// Links that store the form in the URL fragment, which browsers do not send to the service. `#p=`
+// is followed by JSON in Base64, `#z=` by the same JSON, deflated and in Base64.
 
 const COMPRESS_ABOVE = 300;
 const MAX_SHARED_BYTES = 1 << 20;
@@ -14,7 +14,8 @@ function fromBase64Url(text) {
   return bytesOfBase64(text.replace(/-/g, '+').replace(/_/g, '/'));
 }
 
-// All bytes of a stream. More than the bound is an error: a short link can unpack to a large text.
+// Reads a stream. A stream longer than the bound is an error: a short link can unpack to a long
+// text.
 async function readAll(stream) {
   const chunks = [];
   let length = 0;
@@ -40,7 +41,7 @@ async function toFragment(shared) {
   return `#z=${toBase64Url(await readAll(packed))}`;
 }
 
-// What a fragment contains, or null if it is not a link to a program.
+// Returns the form in a fragment, or null if the fragment is not a link to a program.
 async function fromFragment(fragment) {
   const match = /^#([pz])=([\w-]+)$/.exec(fragment);
   if (!match) return null;

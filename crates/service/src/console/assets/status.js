@@ -2,7 +2,7 @@
 
 const REFRESH_MILLISECONDS = 2000;
 
-// Replaces an element's content by markup of the server, which escapes everything.
+// Replaces an element's content with markup from the server, which escapes all text.
 async function refresh(target, address) {
   const response = await fetch(address, { headers: authorization() });
   if (!response.ok) return response.status;
@@ -19,7 +19,7 @@ async function keepFresh() {
     try {
       await refresh(live, '/status/live');
     } catch {
-      // The service may be restarting. The page shows the last figures until it answers.
+      // The service may be restarting. The page shows the last figures until the service answers.
     }
   }
 }

@@ -1,4 +1,4 @@
-// Times, sizes and hostile output as text: the same functions as in text.rs.
+// Formats times, sizes and hostile output, like the functions in text.rs.
 
 function formatTime(milliseconds) {
   return milliseconds < 1000
@@ -18,7 +18,7 @@ function formatSize(bytes) {
   return `${value.toFixed(1)} ${units[unit]}`;
 }
 
-// Control characters become visible and do nothing.
+// Makes control characters visible and harmless.
 function visible(text) {
   return text
     .replace(/\r\n/g, '\n')
@@ -32,7 +32,7 @@ function bytesOfBase64(base64) {
   return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 }
 
-// The token of this tab, if the service has tokens.
+// The token of this tab, if the service requires one.
 const tokenField = byId('token');
 
 function storedToken() {
@@ -47,7 +47,7 @@ function storeToken(token) {
   try {
     sessionStorage.setItem('millibox-token', token);
   } catch {
-    // Without storage the field keeps the token until the page is left.
+    // Without storage, the field keeps the token until the user leaves the page.
   }
 }
 

@@ -15,7 +15,7 @@ pub struct Runtime {
     pub title: String,
     /// Other names, in lower case.
     pub aliases: Vec<String>,
-    /// The variant that the name of the language stands for.
+    /// Whether the name of the language selects this variant.
     pub is_default: bool,
     /// The file name of a single source.
     pub file_name: String,
@@ -27,22 +27,22 @@ pub struct Runtime {
     pub example: String,
     /// The version line of the compiler or interpreter, or the reason why it cannot be used.
     pub version: Result<String, RuntimeFault>,
-    /// Further arguments of the compiler.
+    /// Additional arguments of the compiler.
     pub compiler_arguments: Vec<String>,
     /// The names of the language in other services.
     pub services: Services,
-    /// The commands, for people.
+    /// The commands, for display.
     pub lines: CommandLines,
-    /// Extensions of files that a compiler finds beside the main source.
+    /// Extensions of files that a compiler looks for beside the main source.
     pub beside: Vec<String>,
     /// The remedy if the runtime is not usable: usually a package to install.
     pub remedy: Option<Remedy>,
 }
 
-/// The commands of a runtime, for people. `%s` stands for further options.
+/// The commands of a runtime, for display. `%s` stands for additional options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLines {
-    /// Compiles the source. `None`: the program is the source.
+    /// Compiles the source. `None` if the program is the source.
     pub compile: Option<String>,
     /// Runs the program.
     pub run: String,
@@ -89,7 +89,7 @@ impl Runtime {
         }
     }
 
-    /// The same runtime with further arguments of the compiler.
+    /// The same runtime with additional arguments of the compiler.
     pub fn with_compiler_arguments(&self, arguments: Vec<String>) -> Runtime {
         Runtime {
             compiler_arguments: arguments,
@@ -102,7 +102,7 @@ impl Runtime {
         self.version.is_ok()
     }
 
-    /// The version number alone, such as `3.11.2`; empty without one.
+    /// Only the version number, such as `3.11.2`; empty without one.
     pub fn version_number(&self) -> &str {
         let line = self.version.as_deref().unwrap_or_default();
         line.split(|character: char| !(character.is_ascii_digit() || character == '.'))

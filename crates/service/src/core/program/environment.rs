@@ -14,16 +14,16 @@ use tokio::sync::mpsc;
 
 /// The working directory of every run.
 pub const WORK_DIRECTORY: &str = "/work";
-/// Files and directories in the working directory.
+/// The maximum number of files and directories in the working directory.
 const MAX_WORK_INODES: u64 = 20_000;
-/// The number of tests from which on the interpreter of a program with files is prepared.
+/// The minimum number of tests for which the interpreter of a program with files is prepared.
 const MIN_PREPARED_TESTS: usize = 8;
 /// What a program finds in its environment, in addition to what its runtime needs.
 pub const ENVIRONMENT: [(&str, &str); 4] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("HOME", WORK_DIRECTORY),
     ("LANG", "C.UTF-8"),
-    // Without it the order of sets differs from run to run.
+    // Without it, the order of sets differs from run to run.
     ("PYTHONHASHSEED", "0"),
 ];
 
@@ -58,7 +58,6 @@ impl ProgramRun {
                 Some(limits.memory_bytes),
                 limits.processes,
             ),
-            // One program executes all sources.
             (None, ProgramSource::Sources { .. } | ProgramSource::Program(_)) => {
                 (Vec::new(), command_world(), Some(limits.memory_bytes), 1)
             }
@@ -114,8 +113,8 @@ impl ProgramRun {
     }
 
     /// The interpreter of the program, prepared once for all runs in this world. Scripts share
-    /// their world with other runs. Programs with files have one of their own, which pays only for
-    /// several tests.
+    /// their world with other runs. A program with files has its own world, so preparing pays off
+    /// only for several tests.
     fn prepared(
         &self,
         program: &Program,
@@ -123,7 +122,8 @@ impl ProgramRun {
         own_env: &[(OsString, OsString)],
     ) -> Option<Prepared> {
         let is_shared = matches!(self.source, ProgramSource::Program(_));
-        // All that runs in a template is chosen by the operator, also by its variables.
+        // The operator chooses everything that runs in a template, so variables that interpreters
+        // read at their start must not come from the request.
         let is_usual = !self.env.iter().any(|(name, _)| is_read_at_start(name));
         if !is_usual || !(is_shared || self.tests.len() >= MIN_PREPARED_TESTS) {
             return None;
@@ -141,8 +141,8 @@ impl ProgramRun {
         }
     }
 
-    /// Several sources are also placed in the working directory, because programs look there for
-    /// the files that came with them.
+    /// If there are several sources, they are also placed in the working directory, because
+    /// programs look there for the files that came with them.
     fn sources_beside(&self) -> Vec<InputFile> {
         match &self.source {
             ProgramSource::Sources { files, .. } if files.len() > 1 => files
@@ -206,7 +206,7 @@ fn is_read_at_start(name: &OsStr) -> bool {
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The system, read-only, with processes of the run in /proc.
+/// A read-only view of the system, with the processes of the run in /proc.
 pub fn command_world() -> World {
     World::minimal().mount(Mount::proc("/proc").processes_only())
 }
@@ -224,7 +224,7 @@ pub fn work_directory_at(path: &str, bytes: u64) -> TmpfsMount {
         .mode(0o777)
 }
 
-/// The world with a tmpfs of this size at /tmp, unless it has one already.
+/// The world with a tmpfs of this size at /tmp, unless it already has one.
 fn with_temporary_directory(world: World, bytes: u64) -> World {
     if world.mounts().iter().any(|mount| mount.path() == "/tmp") {
         return world;

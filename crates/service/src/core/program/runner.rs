@@ -26,7 +26,7 @@ impl Runner {
     /// Runs a program on its tests. If the future is dropped, the run is cancelled.
     ///
     /// # Errors
-    /// There is no result: the run was refused, cannot be executed, or the service failed.
+    /// There is no result: the run was refused or cannot be executed, or the service failed.
     pub async fn run(&self, run: ProgramRun) -> Result<ProgramReport, ProgramError> {
         self.run_attached(run, None).await
     }
@@ -34,7 +34,7 @@ impl Runner {
     /// Runs a program that is connected to a client during its first test.
     ///
     /// # Errors
-    /// As [`Runner::run`].
+    /// Those of [`Runner::run`].
     pub async fn run_attached(
         &self,
         run: ProgramRun,
@@ -58,7 +58,7 @@ impl Runner {
         self.queue.admit(ticket).await
     }
 
-    /// Runs a program for which the caller holds a permit, after this time in the queue.
+    /// Runs a program for which the caller holds a permit and which waited this long in the queue.
     ///
     /// # Errors
     /// There is no result: the run cannot be executed, or the service failed.
@@ -198,7 +198,7 @@ impl StopOn {
 impl ProgramRun {
     async fn observe(&self, event: Event) {
         if let Some(observer) = &self.observer {
-            // The run continues even if the observer has gone.
+            // The run continues even if the observer was dropped.
             let _ = observer.send(event).await;
         }
     }

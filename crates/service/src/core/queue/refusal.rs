@@ -3,7 +3,7 @@
 use super::MIN_RETRY_AFTER;
 use std::time::Duration;
 
-/// Why a request was not admitted. Nothing of it ran.
+/// Why a request was not admitted. No part of it ran.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -23,7 +23,7 @@ pub enum Refusal {
         /// When a retry is likely to succeed.
         retry_after: Duration,
     },
-    /// The request waited as long as it may.
+    /// The request waited for the maximum time.
     #[error("no slot became free within {} ms", .waited.as_millis())]
     TimedOut {
         /// How long it waited.
@@ -34,12 +34,12 @@ pub enum Refusal {
     /// The service is shutting down.
     #[error("the service is shutting down")]
     Draining,
-    /// The memory limit exceeds what all requests together may have.
+    /// The memory limit exceeds the memory that all running requests together may use.
     #[error("a memory limit of {memory_bytes} bytes exceeds the {max_bytes} bytes of this service")]
     TooMuchMemory {
         /// The memory limit of the request.
         memory_bytes: u64,
-        /// The memory of all running requests together.
+        /// The memory that all running requests together may use.
         max_bytes: u64,
     },
 }

@@ -31,7 +31,7 @@ pub enum Phase {
     Ended,
 }
 
-/// An idempotency key, with the client and the kind of job for which it stands.
+/// An idempotency key, with the client and the kind of job to which it belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     /// The client.
@@ -57,7 +57,7 @@ pub struct Job<A, E> {
     pub created: Instant,
     cancellation: CancellationToken,
     progress: Mutex<Progress<A, E>>,
-    /// Counts the changes of the progress.
+    /// Counts the changes of phase.
     changes: watch::Sender<u64>,
     max_log_bytes: usize,
 }
@@ -87,14 +87,14 @@ pub struct Logged<E> {
 pub struct LogPart<E> {
     /// The events.
     pub events: Vec<Logged<E>>,
-    /// Events before these were removed, because the log was full.
+    /// Whether earlier events were removed because the log was full.
     pub has_gap: bool,
-    /// No more events follow.
+    /// Whether the log is complete, so that no more events follow.
     pub is_complete: bool,
 }
 
 impl<A, E> Job<A, E> {
-    /// A new job, which waits.
+    /// A new job, in the queue.
     pub(super) fn new(
         client: ClientId,
         kind: JobKind,
@@ -142,17 +142,17 @@ impl<A, E> Job<A, E> {
         }
     }
 
-    /// Requests the end of the job.
+    /// Requests cancellation of the job.
     pub fn cancel(&self) {
         self.cancellation.cancel();
     }
 
-    /// Waits until the end of the job is requested.
+    /// Waits until cancellation of the job is requested.
     pub async fn cancelled(&self) {
         self.cancellation.cancelled().await;
     }
 
-    /// Whether the end of the job was requested.
+    /// Whether cancellation of the job was requested.
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
     }
@@ -228,7 +228,7 @@ pub fn new_id(kind: JobKind) -> String {
         JobKind::Judging => "j_",
     };
     let mut bytes = [0; ID_BYTES];
-    // The kernel gives up to 256 bytes at once, without interruption.
+    // getrandom(2) returns up to 256 bytes in one call, which no signal interrupts.
     let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
     format!("{prefix}{}", hex(&bytes))
 }

@@ -45,7 +45,8 @@ fn result(result: &CommandResult) -> Value {
     Value::Object(fields)
 }
 
-/// Bytes as text. Go replaces every invalid byte with one U+FFFD, and clients count them.
+/// Bytes as text. Go replaces every invalid byte with one U+FFFD, and clients count these
+/// characters.
 fn text(bytes: &[u8]) -> String {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return text.to_owned();

@@ -10,12 +10,12 @@ use axum::http::header::{CONNECTION, HeaderName};
 use axum::http::request::Parts;
 use std::sync::Arc;
 
-/// The client, from the header `Authorization: Bearer TOKEN`. Without a valid token the answer is
+/// The client, from the header `Authorization: Bearer TOKEN`. Without a valid token, the answer is
 /// 401 with an empty body.
 #[derive(Debug, Clone)]
 pub struct Authenticated(pub Client);
 
-/// The body of the request is not read, so the connection ends.
+/// The body of the request is not read, so the connection is closed.
 type Unauthorized = (StatusCode, [(HeaderName, &'static str); 1]);
 
 const UNAUTHORIZED: Unauthorized = (StatusCode::UNAUTHORIZED, [(CONNECTION, "close")]);

@@ -17,9 +17,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
-/// The largest index of a command, and of a descriptor, with a stream.
+/// The largest index of a command, and the largest number of a descriptor, that can have a stream.
 const MAX_NUMBER: usize = 15;
-/// Messages that wait between the client and the group.
+/// The maximum number of messages that wait between the client and the group.
 const CHANNEL_MESSAGES: usize = 16;
 /// Number of bytes that are read with one system call.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -42,7 +42,7 @@ pub struct Conversation {
     cancelled: AbortRegistration,
 }
 
-/// The client's controls of a running group.
+/// The client's control over a running group.
 #[derive(Debug)]
 pub struct Control {
     inputs: BTreeMap<Place, mpsc::Sender<TerminalInput>>,
@@ -53,7 +53,7 @@ impl Control {
     /// Sends input. Input for other descriptors is dropped.
     pub async fn input(&self, place: Place, bytes: Bytes) {
         if let Some(input) = self.inputs.get(&place) {
-            // A command that has ended takes no input.
+            // A command that has ended accepts no input.
             let _ = input.send(TerminalInput::Bytes(bytes)).await;
         }
     }
@@ -72,14 +72,14 @@ impl Control {
     }
 }
 
-/// A group with its controls, and its output.
+/// A group, its controls and its output.
 pub type Begun = (Conversation, Control, mpsc::Receiver<(Place, Bytes)>);
 
 impl Conversation {
     /// Connects all streams of a group.
     ///
     /// # Errors
-    /// A stream has a number that messages cannot name, or the service has no more descriptors.
+    /// A stream has a number that messages cannot name, or the service has run out of descriptors.
     pub fn begin(service: Arc<Service>, client: Client, group: Group) -> Result<Begun, GroupError> {
         let (sender, received) = mpsc::channel(CHANNEL_MESSAGES);
         let (cancel, cancelled) = AbortHandle::new_pair();
@@ -139,7 +139,8 @@ impl Conversation {
         Ok((conversation, control, received))
     }
 
-    /// Connects the terminal of a command. Its first output stream names its output.
+    /// Connects the terminal of a command. The terminal's output is labelled with the command's
+    /// first output stream.
     fn connect_terminal(
         &mut self,
         place: Place,
@@ -203,7 +204,7 @@ impl Conversation {
             let sender = sender.clone();
             async move {
                 while let Some(bytes) = received.recv().await {
-                    // If a client disconnects, the group ends in another way.
+                    // If the client disconnects, the group is cancelled elsewhere.
                     let _ = sender.send((place, bytes)).await;
                 }
             }
@@ -237,7 +238,7 @@ pub fn cancelled_results(commands: usize) -> Vec<CommandResult> {
     vec![result; commands]
 }
 
-/// Writes input to a command until the client or the command ends it.
+/// Writes input to a command until the client or the command closes it.
 async fn feed(writer: OwnedFd, mut queued: mpsc::Receiver<TerminalInput>) {
     let Ok(mut writer) = pipe::Sender::from_owned_fd(writer) else {
         return;

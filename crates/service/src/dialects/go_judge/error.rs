@@ -6,7 +6,7 @@ use crate::core::files::StoreError;
 use crate::core::queue::Refusal;
 use std::path::PathBuf;
 
-/// A request that is not carried out. Upstream answers these with the status 400.
+/// Why a request is not carried out. Upstream answers with status 400.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -22,7 +22,7 @@ pub enum RequestError {
          streamIn or streamOut"
     )]
     FileType,
-    /// A symbolic link is named where a descriptor is needed, or a similar mistake.
+    /// A file is used where its type is not possible, such as a symbolic link as a descriptor.
     #[error("file type is not valid here: {file:?}")]
     FileUse {
         /// The file.
@@ -60,7 +60,7 @@ fn list(prefixes: &[PathBuf]) -> String {
     })
 }
 
-/// Why a pipe cannot be made.
+/// Why a pipe cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PipeError {
@@ -75,7 +75,7 @@ pub enum PipeError {
     Occupied(End),
 }
 
-/// Why a request over a WebSocket does not begin. The sentences are those of upstream.
+/// Why a request over a WebSocket is not started. The messages are those of upstream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BeginError {
@@ -85,12 +85,12 @@ pub enum BeginError {
     /// A request with this id is running.
     #[error("duplicated request id: {0}")]
     DuplicateId(String),
-    /// The connection has the maximum number of requests.
+    /// The connection has reached the maximum number of requests.
     #[error("worker queue is full")]
     QueueFull,
 }
 
-/// Why a group has no results. Upstream answers these with the status 500.
+/// Why a group has no results. Upstream answers with status 500.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GroupError {
@@ -133,7 +133,7 @@ impl GroupError {
         move |error| GroupError::System { action, error }
     }
 
-    /// Whether the service failed, not the request.
+    /// Whether the service failed rather than the request.
     pub fn is_service_failure(&self) -> bool {
         matches!(
             self,

@@ -20,7 +20,7 @@ use tokio::io::AsyncReadExt;
 const CHUNK_BYTES: usize = 64 << 10;
 /// The field of the form that contains the file.
 const FIELD: &str = "file";
-/// Types of contents by the extension of the name.
+/// Media types by file name extension.
 const TYPES: [(&str, &str); 10] = [
     ("css", "text/css; charset=utf-8"),
     ("gif", "image/gif"),
@@ -102,7 +102,7 @@ pub async fn get(
     response
 }
 
-/// `DELETE /file/{id}`. For a client, files of other clients do not exist.
+/// `DELETE /file/{id}`. To a client, the files of other clients do not exist.
 pub async fn delete(
     State(service): State<Arc<Service>>,
     Authenticated(client): Authenticated,

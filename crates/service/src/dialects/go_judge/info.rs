@@ -1,5 +1,4 @@
-//! Answers to questions of clients about the service. Hydro refuses to work without some of these
-//! values.
+//! Information about the service for clients. Hydro does not work without some of these values.
 
 use super::WORK_DIRECTORY;
 use crate::service::Service;
@@ -9,11 +8,11 @@ use millibox::Backend;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The version of go-judge whose interface this is.
+/// The version of go-judge whose interface this dialect implements.
 const BUILD_VERSION: &str = "v1.9.0";
-/// The user and group that `/config` names.
+/// The user and group that `/config` reports.
 const USER: u32 = 1000;
-/// The abilities of the service.
+/// The features of the service.
 const FEATURES: [&str; 9] = [
     "copyOutOptional",
     "pipeProxy",
@@ -60,7 +59,7 @@ fn runner_config(backend: Backend) -> Value {
     let (kind, controllers): (u8, &[&str]) = match backend {
         Backend::Cgroup2 => (2, &["cpu", "memory", "pids"]),
         Backend::Hybrid => (1, &["cpu", "cpuacct", "memory", "pids"]),
-        // Hydro warns about this, and rightly so.
+        // Hydro warns about this value, and rightly so.
         _ => (0, &[]),
     };
     json!({

@@ -1,4 +1,4 @@
-//! Executes a prepared command and puts its result together.
+//! Executes a prepared command and assembles its result.
 
 use super::INTERFACE;
 use super::error::GroupError;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 pub enum Member {
     /// It can be executed.
     Ready(Box<Prepared>),
-    /// It cannot.
+    /// It cannot be executed.
     NotExecuted(Box<CommandResult>),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Collector {
 pub(super) struct PreparedTerminal {
     pub(super) terminal: Terminal,
     pub(super) typed: Vec<Bytes>,
-    /// The first collector, which receives everything.
+    /// The first collector, which receives all output.
     pub(super) collector: Option<Collector>,
     pub(super) channel: Option<TerminalChannel>,
 }
@@ -55,7 +55,7 @@ pub(super) struct PreparedTerminal {
 pub(super) struct Returned {
     pub(super) copy_out: CopyOut,
     pub(super) is_cached: bool,
-    /// It is the output of a collector, not a file.
+    /// Whether this is the output of a collector instead of a file.
     pub(super) is_collected: bool,
 }
 
@@ -148,7 +148,7 @@ fn not_unpacked(error: &FilesError) -> CommandResult {
 }
 
 impl PreparedTerminal {
-    /// Types the contents and collects the output, or passes both on.
+    /// Types the contents on the terminal and collects the output, or passes on both.
     async fn run(self) -> Result<Option<(Collector, Captured)>, GroupError> {
         let PreparedTerminal {
             terminal,
@@ -159,7 +159,7 @@ impl PreparedTerminal {
         let (output, mut received) = mpsc::channel::<Bytes>(4);
         let (keys, typed_keys) = mpsc::channel(typed.len().max(1));
         for bytes in typed {
-            // The channel has room for all of them.
+            // The channel has room for all contents.
             let _ = keys.try_send(TerminalInput::Bytes(bytes));
         }
         let (input, live) = match channel {
@@ -177,7 +177,7 @@ impl PreparedTerminal {
                 let room = usize::try_from(room).unwrap_or(usize::MAX);
                 kept.extend_from_slice(&bytes[..room.min(bytes.len())]);
                 if let Some(live) = &live {
-                    // A client that disconnects does not end the run here.
+                    // The run does not end here if the client has disconnected.
                     let _ = live.send(bytes).await;
                 }
             }

@@ -7,7 +7,7 @@
 //! | `error` | why a request has no results |
 //! | `run` | admits and runs groups |
 //! | `prepare` | turns a command into an execution of the core |
-//! | `member` | executes it and puts its result together |
+//! | `member` | executes the command and assembles its result |
 //! | `result` | turns a report of the core into a result |
 //! | `pipes`, `terminal` | connections between commands and to clients |
 //! | `websocket` | `/ws`: many requests on one connection |
@@ -64,7 +64,8 @@ const WORK_DIRECTORY: &str = "/w";
 #[derive(Debug)]
 pub struct GoJudge {
     files: FileIds,
-    /// The slots of the lane for real time, so that a group starts only as a whole.
+    /// The slots of the lane for real time. A group acquires all its slots at once, so it starts
+    /// only as a whole.
     slots: Semaphore,
     slot_count: usize,
 }
@@ -113,7 +114,7 @@ pub fn grpc_router() -> Router<Arc<Service>> {
     grpc::router()
 }
 
-/// Other methods are answered as unknown paths are.
+/// Answers other methods like unknown paths.
 fn only(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
     methods.fallback(async || (StatusCode::NOT_FOUND, "404 page not found"))
 }

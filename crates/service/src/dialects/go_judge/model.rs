@@ -1,4 +1,4 @@
-//! Groups of commands and their results, as all transports of the dialect share them.
+//! Groups of commands and their results, in the form that all transports of the dialect share.
 
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -22,25 +22,25 @@ pub struct Command {
     pub args: Vec<String>,
     /// The environment as `NAME=VALUE`.
     pub env: Vec<String>,
-    /// The descriptors by number. `None` is filled by a pipe.
+    /// The descriptors by number. `None` means that a pipe provides the descriptor.
     pub files: Vec<Option<CommandFile>>,
-    /// All descriptors are one terminal.
+    /// Whether all descriptors are one terminal.
     pub tty: bool,
-    /// CPU time. 0 is a limit of 0.
+    /// Limit on CPU time. 0 is a limit of 0.
     pub cpu_limit: u64,
-    /// Real time. 0 is the CPU time.
+    /// Limit on real time. 0 selects the CPU-time limit.
     pub clock_limit: u64,
     /// Limit on memory. 0 is a limit of 0.
     pub memory_limit: u64,
-    /// Limit on the stack. 0: no separate limit.
+    /// Limit on the stack. 0 means no separate limit.
     pub stack_limit: u64,
-    /// Limit on processes and threads. 0: the largest limit that the service allows.
+    /// Limit on processes and threads. 0 means the largest limit that the service allows.
     pub process_limit: u64,
     /// The CPUs to run on.
     pub cpu_set: String,
-    /// The memory limit also applies to the data segment.
+    /// Whether the memory limit also applies to the data segment.
     pub limits_data_segment: bool,
-    /// The memory limit also applies to the address space.
+    /// Whether the memory limit also applies to the address space.
     pub limits_address_space: bool,
     /// Files that are put into the working directory.
     pub copy_in: BTreeMap<String, CommandFile>,
@@ -52,7 +52,7 @@ pub struct Command {
     pub copy_out_cached: Vec<CopyOut>,
     /// The largest size of a returned file. 0 is the default.
     pub copy_out_max: u64,
-    /// Larger files are returned in part.
+    /// Whether larger files are returned in part.
     pub truncates_copy_out: bool,
 }
 
@@ -83,7 +83,7 @@ pub enum CommandFile {
 pub struct CopyOut {
     /// Its path.
     pub name: String,
-    /// It is not an error if the file does not exist.
+    /// Whether the file may be missing.
     pub is_optional: bool,
 }
 
@@ -115,18 +115,19 @@ pub struct End {
 /// A pipe between two commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PipeMapping {
-    /// The end that is written.
+    /// The end that the writer uses.
     pub writer: End,
-    /// The end that is read.
+    /// The end that the reader uses.
     pub reader: End,
-    /// The service passes the bytes on.
+    /// Set if the service passes on the bytes.
     pub proxy: Option<Proxy>,
 }
 
 /// How the service passes on the bytes of a pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proxy {
-    /// The name of a copy of the traffic in the writer's result. Empty: no copy.
+    /// The name under which the writer's result contains a copy of the traffic. Empty means no
+    /// copy.
     pub name: String,
     /// Maximum number of bytes that are copied.
     pub max: u64,
@@ -172,7 +173,7 @@ impl Status {
     }
 }
 
-/// The fault of one file.
+/// How the handling of a file failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileErrorKind {
     /// A source cannot be opened.
@@ -183,7 +184,7 @@ pub enum FileErrorKind {
     CopyInCopyContent,
     /// A file to return cannot be opened.
     CopyOutOpen,
-    /// A file to return is a directory, a link or similar.
+    /// A file to return is a directory, a link or a special file.
     CopyOutNotRegularFile,
     /// A file to return is too large.
     CopyOutSizeExceeded,
@@ -246,7 +247,7 @@ pub struct CommandResult {
     pub files: BTreeMap<String, Bytes>,
     /// Ids of stored files.
     pub file_ids: BTreeMap<String, String>,
-    /// Files that failed.
+    /// Errors of individual files.
     pub file_errors: Vec<FileError>,
 }
 

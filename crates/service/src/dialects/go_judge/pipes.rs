@@ -45,10 +45,10 @@ pub struct Traffic {
 }
 
 impl Pipes {
-    /// Makes all pipes of a group.
+    /// Creates all pipes of a group.
     ///
     /// # Errors
-    /// A mapping is not valid, or the service has no more descriptors.
+    /// A mapping is not valid, or the service has run out of descriptors.
     pub fn new(group: &Group) -> Result<Pipes, GroupError> {
         let mut pipes = Pipes::default();
         for mapping in &group.pipes {
@@ -96,14 +96,14 @@ impl Pipes {
     }
 }
 
-/// A pipe: the end to read from and the end to write to.
+/// Creates a pipe. Returns the read end and the write end.
 pub fn new_pipe() -> Result<(OwnedFd, OwnedFd), GroupError> {
     pipe_with(PipeFlags::CLOEXEC).map_err(|errno| GroupError::system("create a pipe")(errno.into()))
 }
 
 impl Relay {
     /// Passes bytes on until the writer has closed the pipe. If the reader closes its end first,
-    /// the rest is read and dropped, so that the writer is not ended by SIGPIPE.
+    /// the rest is read and dropped, so that SIGPIPE does not kill the writer.
     pub async fn run(self) -> Result<Traffic, GroupError> {
         let failed = GroupError::system("read a pipe");
         let mut source = pipe::Receiver::from_owned_fd(self.source).map_err(&failed)?;

@@ -22,21 +22,21 @@ use std::time::Duration;
 
 /// The size of each of the directories `/w` and `/tmp`, in bytes.
 const DIRECTORY_BYTES: u64 = 128 << 20;
-/// Files and directories in each of them.
+/// The maximum number of files and directories in each of them.
 const DIRECTORY_INODES: u64 = 4 << 10;
 /// Maximum size in bytes of one file that a command writes, and of one collector.
 const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 /// The default and largest size of a returned file, in bytes.
 const MAX_COPY_OUT_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
-/// Memory that is added to the limit, so that the kernel does not kill a command that stays below
-/// it.
+/// Memory that is added to the limit, so that the kernel does not kill a command that stays within
+/// its limit.
 const EXTRA_MEMORY_BYTES: u64 = 16 << 10;
-/// The sandbox starts no command with less memory or time.
+/// The sandbox starts no command with less memory or time than these minima.
 const MIN_MEMORY_BYTES: u64 = 1 << 20;
 const MIN_TIME: Duration = Duration::from_millis(1);
 
-/// The files that commands see. All runs share it, so that the supervisor prepares it once.
+/// The files that commands see. All runs share this world, so the supervisor prepares it only once.
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let directory = |path: &str| {
         Mount::tmpfs(path)
@@ -60,7 +60,8 @@ enum Slot {
     Collector(String, u64),
 }
 
-/// A command that is not executed because of this result, or a group without results.
+/// Why preparation stops: the command is not executed and has this result, or the whole group has
+/// no results.
 enum Stop {
     NotExecuted(Box<CommandResult>),
     Group(Box<GroupError>),
@@ -77,7 +78,7 @@ fn internal(error: impl ToString) -> Stop {
     Stop::NotExecuted(Box::new(result))
 }
 
-/// Prepares a command. It takes its descriptors from `ends`.
+/// Prepares a command. The command takes its descriptors from `ends`.
 ///
 /// # Errors
 /// The whole group has no results.
@@ -91,7 +92,7 @@ pub fn prepare(
     match try_prepare(service, index, command, ends, channel) {
         Ok(prepared) => Ok(Member::Ready(Box::new(prepared))),
         Err(Stop::NotExecuted(result)) => {
-            // The other ends of its pipes must not wait for it.
+            // Commands at the other ends of its pipes must not wait for it.
             ends.retain(|end, _| end.index != index);
             Ok(Member::NotExecuted(result))
         }
@@ -230,7 +231,7 @@ fn limits(service: &Service, command: &Command) -> ExecutionLimits {
     }
 }
 
-/// The object that a file of the request puts at a descriptor.
+/// The object that a descriptor refers to, for a file of the request.
 fn slot(service: &Service, file: &CommandFile) -> Result<Slot, Stop> {
     Ok(match file {
         CommandFile::Local(path) if path == Path::new("/dev/null") => Slot::Null,
@@ -283,7 +284,7 @@ fn open_source(
     match path.canonicalize() {
         Ok(real) if is_below(&real) => Ok(std::fs::File::open(real)),
         Ok(_) => Err(forbidden()),
-        // Requests learn nothing about other directories.
+        // Requests must not learn anything about other directories.
         Err(error) => match path.parent().map(Path::canonicalize) {
             Some(Ok(parent)) if is_below(&parent) => Ok(Err(error)),
             _ => Err(forbidden()),
@@ -340,8 +341,8 @@ fn put(
     Ok(())
 }
 
-/// All descriptors are one terminal. Contents are typed on it, and the first collector receives
-/// everything.
+/// Connects all descriptors to one terminal. Contents are typed on it, and the first collector
+/// receives all output.
 fn on_terminal(
     count: usize,
     command: &Command,

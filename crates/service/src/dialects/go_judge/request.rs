@@ -1,6 +1,6 @@
 //! Requests in JSON.
 //!
-//! Unknown keys are ignored, and `null` stands for the value of an absent key, as in Go.
+//! Unknown keys are ignored, and `null` means the same as an absent key, as in Go.
 
 use super::error::RequestError;
 use super::model::{Command, CommandFile, CopyOut, End, Group, PipeMapping, Proxy};
@@ -45,7 +45,7 @@ struct CommandRequest {
     stack_limit: u64,
     #[serde(deserialize_with = "nullable")]
     proc_limit: u64,
-    /// Ignored, as upstream does unless it was started with `-enable-cpu-rate`.
+    /// Ignored. Upstream ignores it as well, unless it was started with `-enable-cpu-rate`.
     #[serde(deserialize_with = "nullable", rename = "cpuRateLimit")]
     _cpu_rate_limit: u64,
     #[serde(deserialize_with = "nullable")]

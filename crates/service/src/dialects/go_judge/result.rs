@@ -7,12 +7,12 @@ use millibox::{Outcome, Step};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
-/// A result that is being put together.
+/// A result under construction.
 #[derive(Debug)]
 pub struct Measured {
     /// The result so far.
     pub result: CommandResult,
-    /// The memory figure is that of the command, so it may decide the status.
+    /// Whether the memory figure is that of the command, so that it may decide the status.
     pub has_memory_figure: bool,
     cpu_limit: u64,
     memory_limit: u64,
@@ -140,7 +140,7 @@ fn of_signal(signal: i32) -> Status {
     }
 }
 
-/// The error of a program that could not be executed, in the words of upstream.
+/// The error of a program that could not be executed, worded as by upstream.
 pub fn not_started_text(program: &str, errno: Option<i32>) -> String {
     let reason = match errno.map(Errno::from_raw_os_error) {
         Some(Errno::NOENT) => "no such file or directory".to_owned(),

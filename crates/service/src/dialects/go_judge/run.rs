@@ -1,8 +1,8 @@
 //! Runs groups of commands.
 //!
 //! A group is admitted as one request. Its commands run at the same time. Commands that exchange
-//! data need a slot each at the same time, so groups with pipes run on the lane for real time. A
-//! semaphore with the number of its slots lets a group start only as a whole.
+//! data all need slots at the same time, so groups with pipes run on the lane for real time. A
+//! semaphore with one permit for each of its slots ensures that a group starts only as a whole.
 
 use super::INTERFACE;
 use super::error::{GroupError, RequestError};
@@ -31,14 +31,14 @@ pub struct Attached {
     pub ends: BTreeMap<End, OwnedFd>,
     /// Input and output of terminals, by the index of the command.
     pub terminals: BTreeMap<usize, TerminalChannel>,
-    /// The run takes part in a conversation, so its real time counts.
+    /// Whether the run takes part in a conversation, so that its real time counts.
     pub is_interactive: bool,
 }
 
 /// The results of a group.
 #[derive(Debug)]
 pub struct GroupReport {
-    /// Those of the commands, in their order.
+    /// The results of the commands, in order.
     pub results: Vec<CommandResult>,
     /// The time in the queue.
     pub queued: Duration,

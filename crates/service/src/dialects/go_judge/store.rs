@@ -1,7 +1,7 @@
 //! Ids of stored files.
 //!
-//! The content lies in the file store of the service, where equal contents are one file. The
-//! dialect keeps a content until its last id is removed.
+//! The contents are in the file store of the service, where equal contents share one file. The
+//! dialect keeps the content of a file until its last id is removed.
 
 use crate::core::files::{FileStore, Owner, StoreError};
 use crate::core::queue::ClientId;
@@ -79,7 +79,7 @@ impl FileIds {
         self.add(store, client, name, once).await
     }
 
-    /// Opens a file. Returns its name too; `None` if it does not exist.
+    /// Opens a file and returns it with its name; `None` if it does not exist.
     ///
     /// # Errors
     /// The file cannot be opened.

@@ -1,8 +1,8 @@
 //! `/stream`: one interactive group on one connection.
 //!
-//! The first byte of a message is its kind. Descriptors with `streamIn` receive what the client
-//! sends; what the group writes to descriptors with `streamOut` is sent to the client. The last
-//! message has the results. When the connection ends, the group is cancelled.
+//! The first byte of a message is its kind. Data from the client is written to descriptors with
+//! `streamIn`, and the client receives the output of descriptors with `streamOut`. The last message
+//! contains the results. When the connection ends, the group is cancelled.
 
 use super::answer;
 use super::auth::Authenticated;
@@ -25,12 +25,12 @@ use std::time::Duration;
 /// The interval at which the service checks the connection.
 const PING_INTERVAL: Duration = Duration::from_secs(50);
 
-/// Kinds of messages of the client.
+/// Kinds of messages from the client.
 const REQUEST: u8 = 1;
 const RESIZE: u8 = 2;
 const INPUT: u8 = 3;
 const CANCEL: u8 = 4;
-/// Kinds of messages of the service.
+/// Kinds of messages from the service.
 const RESULTS: u8 = 1;
 const OUTPUT: u8 = 2;
 
@@ -130,7 +130,7 @@ async fn next(
     }
 }
 
-/// Carries out a message of the client. Returns whether the group continues.
+/// Handles a message from the client. Returns whether the group continues.
 async fn control_by(control: &Control, message: &Bytes) -> bool {
     let Some((kind, body)) = message.split_first() else {
         return false;
@@ -176,7 +176,7 @@ async fn control_by(control: &Control, message: &Bytes) -> bool {
 fn piece_of_output(place: Place, bytes: &Bytes) -> Message {
     let mut message = BytesMut::with_capacity(bytes.len() + 2);
     message.put_u8(OUTPUT);
-    // Numbers up to 15 are checked when the group begins.
+    // The numbers were checked to be at most 15 when the group began.
     message.put_u8(u8::try_from((place.index & 15) << 4 | (place.fd & 15)).unwrap_or(0));
     message.put_slice(bytes);
     Message::Binary(message.freeze())

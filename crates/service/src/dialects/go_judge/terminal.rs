@@ -41,7 +41,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A new terminal, and the side of the command.
+    /// Opens a terminal, and returns it with the command's side.
     pub fn open() -> Result<(Terminal, OwnedFd), GroupError> {
         let failed = GroupError::system("open a terminal");
         let open = || -> io::Result<(Terminal, OwnedFd)> {
@@ -81,13 +81,13 @@ impl Terminal {
                 },
                 message = input.recv(), if has_input && pending.is_empty() => match message {
                     Some(TerminalInput::Bytes(bytes)) => pending.push_back(bytes),
-                    // A terminal that is closed has no size.
+                    // A closed terminal has no size.
                     Some(TerminalInput::Resize(size)) => {
                         let _ = rustix::termios::tcsetwinsize(self.controller.get_ref(), size);
                     }
                     None => has_input = false,
                 },
-                // A closed terminal takes no input, and reading notices that it is closed.
+                // A closed terminal accepts no input. The branch that reads notices the end.
                 written = self.write(&pending), if !pending.is_empty() => {
                     let written = written.unwrap_or(usize::MAX);
                     if let Some(first) = pending.front_mut() {
@@ -125,11 +125,11 @@ impl Terminal {
     }
 }
 
-/// A content as keystrokes, with its end.
+/// Content as keystrokes, followed by the end of input.
 pub fn typed(content: &Bytes) -> Bytes {
     let mut bytes = BytesMut::from(&content[..]);
     if !content.is_empty() && !content.ends_with(b"\n") {
-        // The first one only ends the line.
+        // The first character only ends the unfinished line.
         bytes.extend_from_slice(&[END_OF_INPUT]);
     }
     bytes.extend_from_slice(&[END_OF_INPUT]);

@@ -1,8 +1,8 @@
 //! `/ws`: many simultaneous requests on one connection.
 //!
-//! Every message contains an id. It is either a request as for `/run`, or cancels the request with
-//! that id. Each answer carries the id of its request. When the connection ends, its requests are
-//! cancelled.
+//! Every message contains an id. It either is a request like those to `/run`, or cancels the
+//! request with that id. Each answer carries the id of its request. When the connection ends, its
+//! requests are cancelled.
 
 use super::answer;
 use super::auth::Authenticated;

@@ -9,7 +9,7 @@ use zip::ZipArchive;
 /// Maximum size of all files together, in KiB.
 pub const MAX_EXTRACT_KIB: u64 = 10_240;
 const MAX_FILES: usize = 2_000;
-/// Permissions of a file for which the archive has none.
+/// Permissions of a file for which the archive stores none.
 const DEFAULT_MODE: u32 = 0o755;
 
 /// A file of an archive.
@@ -27,11 +27,11 @@ pub struct ArchiveFile {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// No archive, or a damaged one.
+    /// The data is not a zip archive, or is damaged.
     #[error("is not a readable zip archive")]
     Unreadable,
-    /// A name leads out of the directory.
-    #[error("has a file with the name {0:?}, which leads out of the directory")]
+    /// A name points outside the directory.
+    #[error("has a file with the name {0:?}, which points outside the directory")]
     Name(String),
     /// A symbolic link.
     #[error("has a symbolic link, {0:?}")]
@@ -39,7 +39,7 @@ pub enum ArchiveError {
     /// Two files have the same name, or a file has the name of a directory.
     #[error("has two files with the name {0:?}")]
     Twice(String),
-    /// The files are too large together.
+    /// The total size of the files is too large.
     #[error("is too large (maximum is {MAX_EXTRACT_KIB} KB of all files)")]
     TooLarge,
     /// The archive has too many files.

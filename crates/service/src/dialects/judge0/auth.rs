@@ -1,4 +1,4 @@
-//! The client of a request, and what it may do.
+//! The client of a request, and its rights.
 //!
 //! The token is the header or the query parameter `X-Auth-Token`. Calls that show or delete other
 //! clients' submissions need a second token of a client with the right `admin`, in `X-Auth-User`.
@@ -53,8 +53,8 @@ impl FromRequestParts<Arc<Service>> for Authorized {
         Authenticated::from_request_parts(parts, service).await?;
         let token = header_or_parameter(parts, ADMIN_TOKEN);
         let client = service.tokens.client(token.as_deref());
-        // Without configured tokens every client is an administrator, but Judge0 refuses these
-        // calls then.
+        // Without configured tokens, every client is an administrator. Judge0 refuses these calls
+        // in that case.
         match client {
             Ok(client) if client.admin && service.tokens.are_required() => Ok(Authorized),
             _ => Err(RequestError::Forbidden),

@@ -1,7 +1,8 @@
 //! Sends results to the addresses that submissions name.
 //!
-//! An address that a client chooses could lead to any server that this machine reaches. So results
-//! are only sent below the configured prefixes, over plain HTTP, and redirects are not followed.
+//! A client could choose the address of any server that this machine can reach. So results are sent
+//! only to addresses below the configured prefixes, over plain HTTP, and redirects are not
+//! followed.
 
 use axum::http::header::{CONTENT_TYPE, HOST};
 use axum::http::{Method, Request, Uri};
@@ -52,7 +53,7 @@ impl Receivers {
         Receivers(parsed.collect())
     }
 
-    /// Whether results may be sent anywhere.
+    /// Whether no address may receive results.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -80,7 +81,7 @@ impl Receivers {
     }
 }
 
-/// The address, if it is plain HTTP and has no parts that servers read in different ways.
+/// The address, if it is plain HTTP and has no parts that servers interpret differently.
 fn plain_http(url: &str) -> Option<Uri> {
     let uri: Uri = url.trim().parse().ok()?;
     let authority = uri.authority()?;
@@ -96,7 +97,7 @@ fn plain_http(url: &str) -> Option<Uri> {
     (is_plain && !has_dots && !uri.path().contains('\\')).then_some(uri)
 }
 
-/// Sends a result until the receiver answers. Any status is an answer.
+/// Sends a result, and retries until the receiver answers. Any status counts as an answer.
 pub async fn send(url: &str, body: Bytes) {
     for attempt in 1..=MAX_TRIES {
         match tokio::time::timeout(TIMEOUT, put(url, body.clone())).await {

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 /// Characters of a line of Base64, as Ruby's `encode64` writes them.
 const LINE_CHARACTERS: usize = 60;
 
-/// Accepts what clients send: without padding, and with stray bits at the end.
+/// Accepts what clients send: Base64 without padding, and with stray bits at the end.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &ALPHABET,
     GeneralPurposeConfig::new()
@@ -32,8 +32,7 @@ pub fn encode(bytes: &[u8]) -> String {
     lines
 }
 
-/// Decodes Base64 as Ruby's `decode64` does: other characters are skipped, and the text ends at
-/// the first `=`.
+/// Decodes Base64 like Ruby's `decode64`, which skips other characters and stops at the first `=`.
 pub fn decode(text: &str) -> Vec<u8> {
     let mut digits: Vec<u8> = text
         .bytes()
@@ -47,7 +46,7 @@ pub fn decode(text: &str) -> Vec<u8> {
     LENIENT.decode(&digits).unwrap_or_default()
 }
 
-/// Seconds with at most three decimals and at least one, such as `5.0` and `0.002`.
+/// Seconds with one to three decimal places, such as `5.0` and `0.002`.
 pub fn seconds(value: f64) -> String {
     let mut text = format!("{value:.3}");
     while text.ends_with('0') && !text.ends_with(".0") {
@@ -64,7 +63,7 @@ pub fn date(time: SystemTime) -> String {
 /// A random UUID of version 4.
 ///
 /// # Errors
-/// The kernel has no random bytes.
+/// The kernel cannot provide random bytes.
 pub fn new_token() -> Result<String, Errno> {
     let mut bytes = [0_u8; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
@@ -105,7 +104,7 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Options without the characters that Judge0 removes, as words.
+/// Splits options into words, without the characters that Judge0 removes.
 pub fn safe_words(options: &str) -> Vec<String> {
     let safe: String = options
         .chars()

@@ -19,9 +19,9 @@ pub enum RequestError {
     Unauthorized,
     /// The client may not do this.
     Forbidden,
-    /// Fields that no submission has.
+    /// The request has fields that no submission has.
     UnknownFields(Vec<String>),
-    /// Fields of a submission that have no valid value.
+    /// Fields of the submission have invalid values.
     Invalid(FieldErrors),
     /// A batch has more submissions than this.
     BatchTooLarge(usize),
@@ -43,7 +43,7 @@ pub enum RequestError {
     NotFound,
     /// Too many submissions are waiting.
     QueueFull,
-    /// The kernel gave no random bytes for a token.
+    /// The kernel provided no random bytes for a token.
     NoToken(Errno),
 }
 

@@ -1,13 +1,13 @@
-//! The mistakes in the fields of a submission.
+//! The errors in the fields of a submission.
 
 use super::archive::ArchiveError;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// Characters of options and arguments.
+/// The maximum number of characters of options and arguments.
 pub(super) const MAX_OPTION_CHARACTERS: usize = 512;
 
-/// What is wrong with each field.
+/// The errors of each field.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct FieldErrors(BTreeMap<&'static str, Vec<FieldFault>>);
@@ -17,13 +17,13 @@ impl FieldErrors {
         self.0.entry(field).or_default().push(fault);
     }
 
-    /// What is wrong with a field.
+    /// The errors of a field.
     pub fn of(&self, field: &str) -> &[FieldFault] {
         self.0.get(field).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Why the value of a field is not valid. The sentences are Judge0's, which clients show.
+/// Why the value of a field is not valid. The messages are Judge0's, because clients show them.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldFault {
@@ -36,7 +36,7 @@ pub enum FieldFault {
     /// The archive cannot be used.
     #[error(transparent)]
     Archive(ArchiveError),
-    /// The service does not carry out this option.
+    /// The service does not support this option.
     #[error("this option cannot be enabled")]
     NotEnabled,
     /// Programs have no network.
@@ -59,7 +59,7 @@ pub enum FieldFault {
     AboveMax {
         /// The largest number.
         max: f64,
-        /// Decimals that the message shows.
+        /// The decimal places that the message shows.
         decimals: usize,
     },
     /// The text has too many characters.
@@ -71,10 +71,10 @@ pub enum FieldFault {
     /// No language has this number.
     #[error("language with id {0} doesn't exist")]
     UnknownLanguage(i64),
-    /// An interpreted language has no compiler that takes options.
+    /// An interpreted language has no compiler that accepts options.
     #[error("setting compiler options is only allowed for compiled languages")]
     OptionsOfInterpreted,
-    /// The compiler of the language takes no options.
+    /// The compiler of the language accepts no options.
     #[error("setting compiler options is only allowed for {}", sentence(.allowed))]
     OptionsOf {
         /// Languages whose compilers take options.
@@ -88,7 +88,7 @@ impl Serialize for FieldFault {
     }
 }
 
-/// Words as Rails lists them.
+/// Joins words into a list, as Rails does.
 fn sentence(words: &[String]) -> String {
     match words.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),

@@ -1,4 +1,4 @@
-//! Describes the service: what it is, what it can do and how it is doing.
+//! Describes the service: its version, its features and its state.
 
 use super::auth::{Authenticated, Authorized};
 use super::callbacks;
@@ -59,7 +59,7 @@ pub async fn statuses(_: Authenticated) -> Json<Value> {
     Json(Status::ALL.into_iter().map(Status::to_json).collect())
 }
 
-/// Names the version and where it comes from.
+/// Reports the version and the origin of the service.
 pub async fn about(_: Authenticated) -> Json<Value> {
     Json(json!({
         "version": VERSION,
@@ -69,7 +69,7 @@ pub async fn about(_: Authenticated) -> Json<Value> {
     }))
 }
 
-/// The version of Judge0 whose interface this is.
+/// The version of Judge0 that this interface implements.
 pub async fn version(_: Authenticated) -> &'static str {
     VERSION
 }

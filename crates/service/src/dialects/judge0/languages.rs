@@ -1,7 +1,7 @@
-//! The languages by the numbers of Judge0.
+//! The languages, by the ids that they have in Judge0.
 //!
-//! Judge0 has a number for each version of a compiler. The suites list the numbers that they stand
-//! for. All of them lead to the one installed version, and the name states which one.
+//! Judge0 has a number for each version of a compiler. A suite lists the numbers that it serves.
+//! All of them select the one installed version, which the name states.
 
 use crate::core::catalog::Runtime;
 use serde_json::{Value, json};
@@ -24,9 +24,9 @@ pub struct Language {
     pub kind: Kind,
     /// The name of the source.
     pub source_file: Option<String>,
-    /// The compile command, as shown to people.
+    /// The compile command, for display.
     pub compile_command: Option<String>,
-    /// The run command, as shown to people.
+    /// The run command, for display.
     pub run_command: Option<String>,
     /// Whether clients may set options of the compiler.
     pub takes_options: bool,
@@ -41,7 +41,7 @@ pub enum Kind {
     Executable,
     /// The archive has scripts that compile and run.
     Project,
-    /// By a suite.
+    /// A suite defines the commands.
     Suite(Arc<Runtime>),
 }
 
@@ -76,7 +76,7 @@ impl Languages {
         ARCHIVED.contains(&id)
     }
 
-    /// Names of languages whose compiler takes options.
+    /// Names of languages whose compilers accept options.
     pub fn with_compiler_options(&self) -> Vec<String> {
         let languages = self.iter().filter(|language| language.takes_options);
         let titles: BTreeSet<String> = languages.map(|language| language.title.clone()).collect();

@@ -11,7 +11,7 @@
 //! | `callbacks` | sending results |
 //! | `info` | the calls that describe the service |
 //!
-//! Submissions are kept in memory for a time, so they do not outlive the service.
+//! Submissions are kept in memory for a limited time, and do not outlive the service.
 
 pub mod archive;
 mod auth;
@@ -45,7 +45,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tower_http::cors::{Any, CorsLayer};
 
-/// The version of Judge0 whose interface this is. Clients look up languages by it.
+/// The version of Judge0 that this interface implements. Clients use it to look up languages.
 pub const VERSION: &str = "1.13.1";
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "judge0";
@@ -72,7 +72,7 @@ impl Judge0 {
     }
 }
 
-/// The routes, without `/version`, which go-judge has as well.
+/// The routes, except `/version`, which go-judge has as well.
 pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
     let routes = [
         (
@@ -104,7 +104,7 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
     let routes = routes
         .into_iter()
         .fold(Router::new(), |router, (path, method)| {
-            // Rails ignores a trailing slash, and therefore many clients may send one.
+            // Rails ignores a trailing slash, so clients may send one.
             router
                 .route(path, method.clone())
                 .route(&format!("{path}/"), method)
@@ -119,7 +119,7 @@ pub fn version_router() -> Router<Arc<Service>> {
         .route_layer(cors())
 }
 
-/// Any page may use the service.
+/// Allows pages of any origin to use the service.
 fn cors() -> CorsLayer {
     CorsLayer::new()
         .allow_origin(Any)

@@ -1,7 +1,7 @@
 //! The submission of a request: its fields, their defaults and their checks.
 //!
-//! Values are converted as Judge0 does: numbers may be strings, an empty string stands for the
-//! default, and arrays and objects are ignored.
+//! Values are converted as in Judge0: numbers may be strings, an empty string means the default,
+//! and arrays and objects are ignored.
 
 use super::archive::{self, ArchiveFile};
 use super::callbacks::Receivers;
@@ -52,7 +52,7 @@ const fn rule(name: &'static str, default: f64, min: Min, max: f64, decimal: boo
 
 /// CPU time in seconds.
 pub const CPU_TIME: LimitRule = rule("cpu_time_limit", 5.0, Min::At(0.0), 15.0, true);
-/// CPU time in seconds after the limit, before the program is killed.
+/// CPU time in seconds beyond the limit before the program is killed.
 pub const CPU_EXTRA_TIME: LimitRule = rule("cpu_extra_time", 1.0, Min::At(0.0), 5.0, true);
 /// Real time in seconds.
 pub const WALL_TIME: LimitRule = rule("wall_time_limit", 10.0, Min::At(1.0), 20.0, true);
@@ -68,7 +68,7 @@ pub const PROCESSES: LimitRule = rule(
     120.0,
     false,
 );
-/// The size of any one file, and of each output, in KiB.
+/// The size of each file and of each output, in KiB.
 pub const FILE_SIZE: LimitRule = rule("max_file_size", 1024.0, Min::At(0.0), 4096.0, false);
 /// The number of times that the program is run.
 pub const RUNS: LimitRule = rule("number_of_runs", 1.0, Min::Above(0.0), 20.0, false);
@@ -122,7 +122,7 @@ pub struct Draft {
     pub files: Vec<ArchiveFile>,
     /// The address to which the result is sent.
     pub callback_url: Option<String>,
-    /// Standard error goes to standard output.
+    /// Whether standard error goes to standard output.
     pub redirect_stderr_to_stdout: bool,
     /// The values of [`LIMITS`].
     limits: [f64; LIMIT_COUNT],
@@ -132,7 +132,7 @@ impl Draft {
     /// Checks the fields of a request.
     ///
     /// # Errors
-    /// Some fields have no valid value.
+    /// Some fields have invalid values.
     pub fn parse(
         fields: &Map<String, Value>,
         is_base64: bool,
@@ -213,8 +213,8 @@ impl Draft {
         at.map_or(rule.default, |at| self.limits[at])
     }
 
-    /// The value of one of [`LIMITS`] as a whole number. An isolate limit of 0 is no limit, so it
-    /// becomes the largest value.
+    /// The value of one of [`LIMITS`] as a whole number. In isolate, a limit of 0 means no limit,
+    /// so it becomes the largest value.
     pub fn whole_limit(&self, rule: LimitRule) -> u64 {
         match self.limit(rule) {
             0.0 => rule.max as u64,

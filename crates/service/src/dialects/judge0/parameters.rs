@@ -1,4 +1,4 @@
-//! The parameters in the address of a request.
+//! The query parameters of requests.
 
 use super::error::RequestError;
 use super::submission::{FIELDS, NEW_FIELDS};

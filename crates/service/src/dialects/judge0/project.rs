@@ -1,7 +1,8 @@
 //! Multi-file programs: an archive with the scripts `compile` and `run`.
 //!
-//! The scripts run one after the other in separate sandboxes. The files that the first one leaves
-//! in its directory are packed by `tar` in the same sandbox, and unpacked here without trust.
+//! The scripts run one after the other in separate sandboxes. In the first sandbox, `tar` packs the
+//! files that the script `compile` leaves in its directory. The service unpacks this archive as
+//! untrusted input.
 
 use super::archive::ArchiveFile;
 use super::languages::Kind;
@@ -27,7 +28,7 @@ const MAX_PRODUCT_FILES: usize = 10_000;
 /// The product of the script `compile`.
 #[derive(Debug)]
 pub struct Product {
-    /// The files, those of the archive included.
+    /// The files, including those of the archive.
     pub files: Vec<InputFile>,
     /// The output of the script.
     pub messages: Bytes,
@@ -134,7 +135,7 @@ pub fn compiled(report: Result<ProgramReport, ProgramError>) -> Result<Product, 
 fn unpack(archive: &[u8]) -> Option<Vec<InputFile>> {
     let mut archive = tar::Archive::new(archive);
     let mut files = Vec::new();
-    // A sparse file has more bytes than the archive.
+    // A sparse file may have more bytes than the archive.
     let mut room = MAX_PRODUCT_BYTES;
     for entry in archive.entries().ok()? {
         let mut entry = entry.ok()?;

@@ -31,8 +31,8 @@ use std::time::{Duration, Instant};
 
 /// How long a submission may wait for its turn.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// The minimum CPU time before a program is killed. The sandbox needs some, and the program is too
-/// slow in any case if it exceeds its own limit.
+/// The minimum CPU time before a program is killed. The sandbox itself needs some CPU time. A
+/// program with a lower limit that reaches this minimum is too slow in any case.
 const MIN_CPU_TIME: Duration = Duration::from_millis(1);
 /// Extensions of files that C and C++ sources include.
 const HEADER_EXTENSIONS: [&str; 6] = ["h", "hh", "hpp", "hxx", "inc", "tcc"];
@@ -147,7 +147,7 @@ fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun 
 fn source(draft: &Draft) -> (ProgramSource, Vec<InputFile>) {
     let code = draft.source_code.clone().unwrap_or_default();
     let name = draft.language.source_file.clone().unwrap_or_default();
-    // As `unzip -n` does, an additional file does not replace the source.
+    // As with `unzip -n`, an additional file does not replace the source.
     let others = draft
         .files
         .iter()
@@ -290,7 +290,7 @@ fn verdict(draft: &Draft, report: &ProgramReport) -> Verdict {
         } else {
             last.stderr().bytes.clone()
         },
-        // Only compilers have a place for their messages.
+        // Only languages with a compiler have a field for its messages.
         compile_output: match &draft.language.compile_command {
             Some(_) => compile_output,
             None => Bytes::new(),

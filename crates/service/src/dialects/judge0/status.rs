@@ -17,17 +17,17 @@ pub enum Status {
     TimeLimitExceeded,
     /// The compiler rejected the source.
     CompilationError,
-    /// The program was ended by SIGSEGV.
+    /// SIGSEGV ended the program.
     SegmentationFault,
     /// A file became too large.
     FileSizeExceeded,
-    /// The program was ended by SIGFPE.
+    /// SIGFPE ended the program.
     ArithmeticError,
-    /// The program was ended by SIGABRT.
+    /// SIGABRT ended the program.
     Aborted,
     /// The program exited with a code other than 0.
     NonzeroExitCode,
-    /// The program was ended in another way.
+    /// The program ended in another way.
     OtherError,
     /// The service failed.
     InternalError,

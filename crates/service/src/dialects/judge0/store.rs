@@ -1,4 +1,4 @@
-//! Submissions in memory: those that wait and run, and those that have ended, for a time.
+//! Submissions in memory: those that wait or run and, for a limited time, those that have ended.
 
 use super::model::Draft;
 use super::status::Status;
@@ -27,7 +27,7 @@ struct State {
     submissions: HashMap<Arc<str>, Submission>,
     /// Tokens in the order of creation.
     created: VecDeque<Arc<str>>,
-    /// Tokens in the order of their ends; some may be deleted.
+    /// Tokens in the order in which they ended; some may be deleted.
     ended: VecDeque<Arc<str>>,
     queued: usize,
     running: usize,
@@ -48,7 +48,7 @@ pub struct Counts {
     pub statuses: BTreeMap<Status, u64>,
 }
 
-/// The content of the store at one moment, in figures.
+/// The numbers of submissions in the store, and the memory that they occupy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Submissions that wait.
@@ -61,7 +61,7 @@ pub struct Load {
     pub bytes: usize,
 }
 
-/// The store holds as many submissions as it may.
+/// The store holds the maximum number of submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the queue is full")]
 pub struct Full;
@@ -90,12 +90,12 @@ impl Store {
         }
     }
 
-    /// Submissions that may wait.
+    /// The maximum number of waiting submissions.
     pub fn max_queued(&self) -> usize {
         self.shared.max_queued
     }
 
-    /// The current content of the store, in figures.
+    /// The current figures of the store.
     pub fn load(&self) -> Load {
         let state = self.state();
         Load {
@@ -114,7 +114,7 @@ impl Store {
     /// Whether this many more submissions may wait.
     ///
     /// # Errors
-    /// They may not.
+    /// Too many submissions would wait.
     pub fn check_room(&self, count: usize) -> Result<(), Full> {
         if self.state().queued.saturating_add(count) > self.shared.max_queued {
             return Err(Full);
@@ -122,7 +122,7 @@ impl Store {
         Ok(())
     }
 
-    /// Adds a submission, which then waits.
+    /// Adds a waiting submission.
     ///
     /// # Errors
     /// Too many submissions wait, or there is no room in memory.
@@ -152,7 +152,7 @@ impl Store {
         Ok(submission)
     }
 
-    /// The submission has left the queue.
+    /// Records that the submission has left the queue.
     pub fn start(&self, token: &str) {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -165,7 +165,7 @@ impl Store {
         }
     }
 
-    /// The submission has ended. Returns it with its result.
+    /// Records that the submission has ended. Returns it with its result.
     pub fn finish(&self, token: &str, verdict: Verdict) -> Option<Submission> {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -192,7 +192,7 @@ impl Store {
         state.submissions.get(token).cloned()
     }
 
-    /// Submissions in the order of creation, the latest first, and how many there are.
+    /// Submissions in the order of creation, the latest first, and their total number.
     pub fn page(&self, skip: usize, count: usize) -> (Vec<Submission>, usize) {
         let mut state = self.state();
         state.remove_expired(self.shared.keep);
@@ -275,7 +275,7 @@ impl State {
             _ => {}
         }
         self.bytes -= submission.size();
-        // Old submissions are forgotten first, so the search is short.
+        // Old submissions are removed first, so the search is short.
         if let Some(at) = self.created.iter().position(|known| **known == *token) {
             self.created.remove(at);
         }

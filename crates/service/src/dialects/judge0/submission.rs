@@ -1,4 +1,4 @@
-//! A submission with its state and result, and how it is shown.
+//! A submission with its state and result, and its JSON documents.
 
 use super::encoding::{date, encode, seconds};
 use super::error::RequestError;
@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Fields that versions after 1.13.1 have. `*` does not stand for them, since clients of 1.13.1
-/// reject fields that they do not know.
+/// Fields that only versions after 1.13.1 have. `*` does not include them, because clients of
+/// 1.13.1 reject fields that they do not know.
 pub const NEW_FIELDS: [&str; 5] = [
     "started_at",
     "queued_at",
@@ -130,7 +130,7 @@ pub struct Submission {
     pub token: Arc<str>,
     /// The program to run.
     pub draft: Arc<Draft>,
-    /// When the request arrived; the submission then waits.
+    /// When the request arrived and the submission began to wait.
     pub created_at: SystemTime,
     /// When the submission left the queue.
     pub started_at: Option<SystemTime>,
@@ -151,7 +151,7 @@ impl From<NotUtf8> for RequestError {
 }
 
 impl Submission {
-    /// A new submission, which waits.
+    /// A new submission, in the queue.
     pub fn new(token: String, draft: Draft) -> Submission {
         Submission {
             token: token.into(),
@@ -180,7 +180,7 @@ impl Submission {
     /// The document with these fields.
     ///
     /// # Errors
-    /// A field has text that is not UTF-8, and Base64 is not wanted.
+    /// A field has text that is not UTF-8, and Base64 was not requested.
     pub fn to_json(&self, fields: &[&'static str], is_base64: bool) -> Result<Value, NotUtf8> {
         let mut document = Map::new();
         for field in fields {

@@ -23,13 +23,13 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Submissions in a batch.
+/// The maximum number of submissions in a batch.
 pub const MAX_BATCH: usize = 20;
 const PAGE_SIZE: i64 = 20;
 
 type Answer<T = Json<Value>> = Result<T, RequestError>;
 
-/// Creates a submission, and with `wait=true` answers when it has ended.
+/// Creates a submission. With `wait=true`, the answer is sent when the submission has ended.
 pub async fn create(
     State(service): State<Arc<Service>>,
     Authenticated(client): Authenticated,
@@ -112,7 +112,7 @@ pub async fn create_batch(
                 answer
             }
             Err(RequestError::Invalid(errors)) => json!(errors),
-            // The others of the batch are running already.
+            // Earlier submissions of the batch are already running.
             Err(RequestError::QueueFull) if status == StatusCode::CREATED => {
                 json!({ "error": "queue is full" })
             }
@@ -247,11 +247,11 @@ impl Judge0 {
     }
 }
 
-/// A submission whose run may be given up.
+/// A submission whose run may be abandoned.
 struct Unfinished {
     store: Store,
     token: Arc<str>,
-    /// The client has gone and never learned the token.
+    /// Whether the client has disconnected without learning the token.
     forget: bool,
 }
 
@@ -295,7 +295,7 @@ async fn process(
     let token = &*submission.token;
     let started = || store.start(token);
     let verdict = match run::run(service, client, &submission.draft, started).await {
-        // No other request would fit either.
+        // A retry would exceed the memory as well.
         Err(refusal @ Refusal::TooMuchMemory { .. }) => Verdict::internal_error(refusal),
         verdict => verdict?,
     };

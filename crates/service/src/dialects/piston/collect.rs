@@ -1,4 +1,4 @@
-//! Collects the output of the stages of a job, for an answer at its end.
+//! Collects the output of the stages of a job, for one answer at the end of the job.
 
 use super::INTERFACE;
 use super::error::JobError;
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use millibox::Outcome;
 use tokio::sync::mpsc;
 
-/// Pieces of a stream that wait to be joined with those of the other stream.
+/// The maximum number of pieces of a stream that wait to be joined with those of the other stream.
 const LIVE_PIECES: usize = 4;
 
 /// Collects the output of the stages.

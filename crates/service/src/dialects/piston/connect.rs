@@ -1,9 +1,9 @@
-//! The WebSocket `/connect`: a job whose output is sent as it comes, and whose input comes from
-//! the client while it runs.
+//! The WebSocket `/connect`: a job that exchanges input and output with the client while it runs.
 //!
 //! One task serves a connection. It polls the job, sends its events, and reads messages. If the
-//! program does not read its input, the task stops reading messages until it does, so that the task
-//! holds only a few messages. If the client disconnects, the job is dropped, which cancels it.
+//! program does not read its input, the task stops reading messages until the program reads again,
+//! so the task holds only a few messages. If the client disconnects, the job is dropped, which
+//! cancels it.
 
 use super::Authorized;
 use super::error::JobError;
@@ -38,15 +38,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 
-/// How long a client may take for the message `init`.
+/// How long a client may take to send the message `init`.
 const INIT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a client may take to receive a message.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a client may take to answer the end of the connection.
+/// How long a client may take to acknowledge the end of the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Events that wait to be sent.
+/// The maximum number of events that wait to be sent.
 const MAX_EVENTS: usize = 16;
-/// Messages with input that wait for the program to read.
+/// The maximum number of messages with input that wait for the program to read them.
 const MAX_INPUTS: usize = 64;
 /// Number of bytes of output that are sent in one message.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -94,7 +94,8 @@ async fn serve(service: Arc<Service>, runtimes: Arc<Runtimes>, client: Client, s
     if !matches!(tokio::time::timeout(SEND_TIMEOUT, close).await, Ok(Ok(()))) {
         return;
     }
-    // With unread messages, the kernel would reset the connection before the client has read all.
+    // If messages stayed unread, the kernel would reset the connection before the client has read
+    // all of the output.
     let rest = async { while let Some(Ok(_)) = receiver.next().await {} };
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, rest).await;
 }
@@ -196,7 +197,7 @@ async fn converse(
             result = &mut running => break result,
             permit = stdin.reserve(), if !waiting.is_empty() => match permit {
                 Ok(permit) => permit.send(waiting.remove(0)),
-                // The program reads nothing more.
+                // The program no longer reads its input.
                 Err(_) => waiting.clear(),
             },
             message = next_message(receiver), if waiting.is_empty() => {
@@ -218,7 +219,7 @@ async fn converse(
     }
 }
 
-/// Carries out a message, and returns the input that it contains.
+/// Handles a message, and returns the input that it contains.
 fn obey(message: &[u8], signal: &watch::Sender<Option<String>>) -> Result<Vec<Stdin>, End> {
     match Command::parse(message).map_err(End::error)? {
         Command::Init(_) => Err(Closing::AlreadyInitialized.into()),
@@ -280,7 +281,7 @@ struct Live {
 
 impl Live {
     async fn tell(&self, event: Event) {
-        // Without a receiver the connection has ended, and the job is dropped.
+        // Without a receiver, the connection has ended, and the job is dropped.
         let _ = self.events.send(event).await;
     }
 }
@@ -389,7 +390,7 @@ async fn ending_signal(signal: &mut watch::Receiver<Option<String>>) -> String {
     }
 }
 
-/// Writes input to the program until the client ends it. Never returns, because the end of the
+/// Writes input to the program until the client closes it. Never returns, because the end of the
 /// input is not the end of the stage.
 async fn feed(input: &mut mpsc::Receiver<Stdin>, writer: Option<pipe::Sender>) -> Infallible {
     let Some(mut writer) = writer else {
@@ -402,7 +403,7 @@ async fn feed(input: &mut mpsc::Receiver<Stdin>, writer: Option<pipe::Sender>) -
         }
     }
     drop(writer);
-    // Input that the client still sends is useless.
+    // Discard input that the client still sends.
     while input.recv().await.is_some() {}
     std::future::pending().await
 }

@@ -60,14 +60,14 @@ pub struct Overrides {
     pub output_max_size: Option<u64>,
 }
 
-/// A limit as it is configured.
+/// A configured limit.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     /// The value if the request does not specify one.
     default: u64,
-    /// The largest value; 0: none.
+    /// The largest value; 0 means no limit.
     max: u64,
-    /// A negative value in the request has the same meaning as a missing one.
+    /// Whether a negative value in the request means the same as a missing one.
     negative_is_none: bool,
 }
 
@@ -84,7 +84,7 @@ impl Bound {
                 max: value,
                 negative_is_none: false,
             },
-            // The package removes the limit, as far as the service can do that.
+            // The package removes the limit as far as the service allows.
             Some(Err(_)) => Bound {
                 default: max,
                 max,
@@ -95,7 +95,7 @@ impl Bound {
 }
 
 impl Constraints {
-    /// Reads and checks the limits of a request, in the order in which Piston does.
+    /// Reads and checks the limits of a request, in Piston's order.
     ///
     /// # Errors
     /// A limit is not a number, too large or negative.
@@ -161,8 +161,8 @@ impl Constraints {
     }
 }
 
-/// One limit of a request. 0 stands for the largest value. For memory that is the service's
-/// default, because the request specifies no value.
+/// One limit of a request. 0 selects the largest value. For memory, that is the service's default,
+/// because the request specifies no value.
 fn limit(body: &Map<String, Value>, name: &'static str, bound: Bound) -> Result<u64, RequestError> {
     let value = match body.get(name) {
         None | Some(Value::Null) => return Ok(bound.default),
@@ -172,7 +172,7 @@ fn limit(body: &Map<String, Value>, name: &'static str, bound: Bound) -> Result<
         Some(_) => return Err(RequestError::NotNumber(name)),
     };
     if value == 0.0 {
-        // No limit, as far as the service can do that.
+        // No limit, as far as the service allows.
         return Ok(if bound.default == 0 { 0 } else { bound.max });
     }
     if value < 0.0 {

@@ -12,7 +12,7 @@ use millibox::RunError;
 use millibox_languages::compile::CompileError;
 use serde_json::json;
 
-/// Why a request is not executed. The sentences are Piston's, which clients show and compare.
+/// Why a request is not executed. The messages are Piston's, because clients show and compare them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -68,8 +68,8 @@ pub enum JobError {
     /// The request is not valid.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// The path of a file leads out of the working directory.
-    #[error("the path {0:?} leads out of the working directory")]
+    /// The path of a file points outside the working directory.
+    #[error("the path {0:?} points outside the working directory")]
     Path(String),
     /// The job was not admitted; nothing ran.
     #[error(transparent)]
@@ -135,7 +135,7 @@ impl IntoResponse for Failure {
         let message = |status: StatusCode, text: &str| {
             (status, Json(json!({ "message": text }))).into_response()
         };
-        // Piston answers bad bodies with the stack of its parser.
+        // Piston answers malformed bodies with a stack trace of its parser.
         let stack = |text: String| {
             (StatusCode::BAD_REQUEST, Json(json!({ "stack": text }))).into_response()
         };

@@ -27,9 +27,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Clients wait 30 s for an answer (open-r1), of which the program may use its time limits.
+/// The time that a job may spend in the queue and in its stages. Clients wait 30 s for an answer
+/// (open-r1).
 const CLIENT_PATIENCE: Duration = Duration::from_secs(28);
-/// Every job may wait for this long.
+/// The time that every job may spend in the queue, however long its stages are.
 const MIN_PATIENCE: Duration = Duration::from_secs(10);
 /// Extensions of files that sources include.
 const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
@@ -125,8 +126,8 @@ pub(super) async fn run_stages(
         version: job.runtime.version.to_string(),
     };
     let files = input_files(job)?;
-    // The files of a program exist as long as the program, which another job may replace in the
-    // catalog if both compile the same sources.
+    // The files of a program exist only as long as the program. Another job may replace the program
+    // in the catalog if both compile the same sources.
     let (compile, execution, _program) = match &job.runtime.source {
         Source::Suite(runtime) => match compile_suite(service, job, runtime, observer).await? {
             SuiteProgram::Ready { compile, program } => {
@@ -180,8 +181,8 @@ enum SuiteProgram {
     },
 }
 
-/// Compiles for a language of the service. A language whose sources are only checked has no
-/// compile stage: its mistakes belong to the run stage.
+/// Compiles for a language of the service. A language whose sources are only checked has no compile
+/// stage: its run stage reports the errors.
 async fn compile_suite(
     service: &Service,
     job: &Job,
@@ -253,7 +254,7 @@ fn suite_sources(
     for file in &job.files {
         let path = file.path()?;
         let is_main = main.is_none() && file.is_text;
-        // Scripts may read any files beside them.
+        // Scripts may read any files in their directory.
         if !is_main && runtime.is_compiled && !(file.is_text && is_source(&path)) {
             continue;
         }
@@ -269,8 +270,8 @@ fn suite_sources(
         } else {
             path
         };
-        // If several files have the same name, the last one counts, as on a disk. The main source
-        // is an exception.
+        // If several files have the same name, the last one wins, as on a disk. The main source is
+        // an exception.
         if is_main || main.as_deref().is_none_or(|main| Path::new(main) != path) {
             sources.retain(|known| known.path != path);
             sources.push(SourceFile {
@@ -279,7 +280,7 @@ fn suite_sources(
             });
         }
     }
-    // The compiler sees the sources from the directory that they have in common.
+    // The compiler sees the paths of the sources relative to their common directory.
     let common = common_directory(&sources);
     let main = main.unwrap_or_default();
     let entry = Path::new(&main).strip_prefix(common);
@@ -342,8 +343,8 @@ enum PackageProgram {
     Failed(Stage),
 }
 
-/// Runs the script `compile` of a package, if there is one. The files that it leaves are those of
-/// the run stage.
+/// Runs the script `compile` of a package, if there is one. The run stage uses the files that it
+/// leaves.
 async fn compile_package(
     service: &Service,
     job: &Job,

@@ -37,7 +37,7 @@ impl Closing {
 /// How a connection ends.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The client has gone, or receives nothing.
+    /// The client has disconnected, or no longer receives messages.
     Gone,
     /// The service closes the connection, possibly after an error message.
     Closed(Closing, Option<String>),
@@ -80,7 +80,7 @@ pub(super) enum Event {
     },
 }
 
-/// A message of the client.
+/// A message from the client.
 #[derive(Debug, PartialEq)]
 pub(super) enum Command {
     Init(Map<String, Value>),
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_parsed_and_others_passed_over() {
+    fn known_messages_are_parsed_and_others_are_skipped() {
         let parse = |text: &str| Command::parse(text.as_bytes());
         assert!(matches!(
             parse(r#"{"type":"init","a":1}"#),

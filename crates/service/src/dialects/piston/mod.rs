@@ -8,7 +8,7 @@
 //! | `version` | versions and ranges of versions |
 //! | `packages` | package directories as runtimes |
 //! | `execute` | the stages of a job, and `/execute` |
-//! | `observer` | what happens around the stages of a job |
+//! | `observer` | observes the stages of a job |
 //! | `collect` | the output of the stages as one answer |
 //! | `stage` | results of the core as results of a stage |
 //! | `connect` | the WebSocket `/connect` |
@@ -51,7 +51,7 @@ use std::sync::Arc;
 
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "piston";
-/// The version of Piston whose interface this is.
+/// The version of Piston that this interface implements.
 const PISTON_VERSION: &str = "3.1.1";
 
 /// The routes below `/api/v2`.
@@ -82,7 +82,7 @@ pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new().nest("/api/v2", both)
 }
 
-/// All routes of an address that serves this interface alone.
+/// All routes of an address that serves only this interface.
 pub fn alone(service: &Arc<Service>) -> Router<Arc<Service>> {
     router(service)
         .route("/", get(greeting))
@@ -123,7 +123,7 @@ async fn refuse_packages(_: Authorized) -> Failure {
     Failure::Packages
 }
 
-/// Refuses requests that a page of another site could send without being asked (CSRF).
+/// Refuses requests that a page of another site could send without a preflight request (CSRF).
 async fn require_json(request: Request, next: Next) -> Response {
     let is_reading = matches!(
         *request.method(),
@@ -166,7 +166,7 @@ impl FromRequestParts<Arc<Service>> for Authorized {
     }
 }
 
-/// A body of JSON. A list has no fields, and an empty body is an empty object.
+/// A JSON body. An array counts as an object without fields, and so does an empty body.
 struct JsonBody {
     body: Map<String, Value>,
     size_bytes: usize,

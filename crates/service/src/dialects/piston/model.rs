@@ -43,7 +43,7 @@ pub struct JobFile {
     pub name: String,
     /// The content.
     pub content: Bytes,
-    /// Whether it is text, and therefore one of the sources.
+    /// Whether the file is text, and therefore one of the sources.
     pub is_text: bool,
 }
 
@@ -76,9 +76,9 @@ pub struct Stage {
     pub output: String,
     /// The highest memory use, in bytes.
     pub memory: Option<u64>,
-    /// A description of an end other than an exit with status 0.
+    /// How the program ended, unless it exited with status 0.
     pub message: Option<String>,
-    /// The kind of end, if it was not an exit with status 0.
+    /// The kind of end, unless the program exited with status 0.
     pub status: Option<Status>,
     /// CPU time, in milliseconds.
     pub cpu_time: Option<u64>,
@@ -110,7 +110,7 @@ pub enum Status {
 }
 
 impl Job {
-    /// Reads a request, with the checks of Piston in their order.
+    /// Reads a request, with Piston's checks, in Piston's order.
     ///
     /// # Errors
     /// The request is not valid.
@@ -147,7 +147,7 @@ impl Job {
         }
         let constraints = Constraints::read(body, &runtime.overrides, limits)?;
         let files: Vec<JobFile> = files.iter().enumerate().map(JobFile::read).collect();
-        // A job with files also has a main file.
+        // A job without files would have no main file.
         if files.is_empty() {
             return Err(RequestError::NoTextFile);
         }
@@ -160,15 +160,15 @@ impl Job {
         })
     }
 
-    /// The sources: files of text, or all files if the language is `file`, whose
-    /// sources are programs.
+    /// The sources: text files, or all files if the language is `file`, whose sources are programs.
     pub fn sources(&self) -> impl Iterator<Item = &JobFile> {
         let all = self.runtime.language == "file";
         self.files.iter().filter(move |file| all || file.is_text)
     }
 }
 
-/// Whether a file counts as text for the check that there is one. Unknown encodings do not.
+/// Whether a file counts as text when Piston checks for a text file. A file with an unknown
+/// encoding does not.
 fn is_declared_text(file: &Value) -> bool {
     match file.get("encoding") {
         None | Some(Value::Null | Value::Bool(false)) => true,
@@ -200,7 +200,7 @@ impl JobFile {
     /// The path below the working directory.
     ///
     /// # Errors
-    /// The name leads out of the working directory, or names the directory itself.
+    /// The name points outside the working directory, or to the directory itself.
     pub fn path(&self) -> Result<PathBuf, JobError> {
         let mut parts = Vec::new();
         for part in self.name.split('/') {

@@ -1,15 +1,15 @@
-//! What happens around the stages of a job.
+//! Observes the stages of a job.
 
 use super::error::JobError;
 use super::model::Stage;
 use crate::core::execution::{Execution, ExecutionReport};
 use crate::service::Service;
 
-/// Observes the stages of a job: their output is collected or sent as it comes.
+/// Observes the stages of a job. An observer collects their output or sends it as it arrives.
 pub(super) trait Observer {
-    /// A stage begins.
+    /// Called when a stage begins.
     async fn begin(&mut self, stage: &'static str) -> Result<(), JobError>;
-    /// The compiler of the service has ended, with its messages as output.
+    /// Called when the compiler of the service has ended. Its messages are the output of the stage.
     async fn show(&mut self, stage: &Stage) -> Result<(), JobError>;
     /// Executes a stage.
     async fn execute(
@@ -17,7 +17,7 @@ pub(super) trait Observer {
         service: &Service,
         execution: StageExecution,
     ) -> Result<(Stage, Option<ExecutionReport>), JobError>;
-    /// A stage has ended.
+    /// Called when a stage has ended.
     async fn end(&mut self, name: &'static str, stage: &Stage) -> Result<(), JobError>;
 }
 
@@ -25,8 +25,8 @@ pub(super) trait Observer {
 pub(super) struct StageExecution {
     /// What is executed.
     pub(super) execution: Execution,
-    /// Bytes of each output stream that are kept if they are collected.
+    /// The maximum number of bytes of each output stream that are kept if output is collected.
     pub(super) output_bytes: u64,
-    /// The stage reads what the client sends.
+    /// Whether the stage reads the input that the client sends.
     pub(super) is_interactive: bool,
 }

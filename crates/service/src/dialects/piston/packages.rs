@@ -1,12 +1,12 @@
 //! Piston packages: directories with `metadata.json`, `run` and optionally `compile` and
 //! `environment`.
 //!
-//! A package is shown read-only at the place where Piston installs it,
+//! A package is mounted read-only at the path where Piston installs it,
 //! `/piston/packages/LANGUAGE/VERSION`, because its files may contain that path. Its scripts are
 //! executed by bash in the sandbox, in the directory of the submission. `environment` is a script
 //! whose exported variables the other scripts see. It is executed before each of them, in the
-//! directory of the package, unless the package was installed by Piston, which has stored the
-//! variables in `.env`.
+//! directory of the package, unless Piston installed the package and stored the variables in
+//! `.env`.
 
 use super::constraints::Overrides;
 use super::version::Version;
@@ -45,11 +45,11 @@ pub struct Package {
     pub has_compile: bool,
     /// The languages that it provides.
     pub(super) languages: Vec<Provided>,
-    /// The variables of `.env`; `None`: the script `environment` sets them.
+    /// The variables of `.env`; `None` if the script `environment` sets them.
     variables: Option<Vec<(OsString, OsString)>>,
     /// Its directory in the sandbox.
     place: String,
-    /// The world of its scripts, without the directory of the submission.
+    /// The world of the package's scripts, without the directory of the submission.
     world: World,
 }
 
@@ -100,7 +100,7 @@ pub enum PackageError {
     Metadata {
         /// The file.
         path: PathBuf,
-        /// The fault and its place.
+        /// The error and its position.
         error: serde_json::Error,
     },
     /// The version is not of the form MAJOR.MINOR.PATCH.
@@ -111,7 +111,7 @@ pub enum PackageError {
         /// The version.
         version: String,
     },
-    /// The name cannot be a directory.
+    /// The language's name cannot be the name of a directory.
     #[error("{}: the language {name:?} cannot be the name of a directory", .path.display())]
     Name {
         /// The file.
@@ -275,7 +275,7 @@ impl Package {
     }
 }
 
-/// The variables of `.env`, one `NAME=VALUE` a line.
+/// The variables of `.env`, one `NAME=VALUE` per line.
 fn variables(text: &str) -> Vec<(OsString, OsString)> {
     text.lines()
         .filter_map(|line| line.split_once('='))

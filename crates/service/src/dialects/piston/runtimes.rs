@@ -7,7 +7,7 @@ use crate::core::catalog;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// In aliases of suites, the first two numbers of the version.
+/// The placeholder, in aliases of suites, for the first two numbers of the version.
 const VERSION: &str = "{version}";
 
 /// A language in one version.
@@ -30,9 +30,9 @@ pub struct Runtime {
 /// How programs are compiled and run.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// By a language of the service.
+    /// A language of the service.
     Suite(Arc<catalog::Runtime>),
-    /// By the scripts of a Piston package.
+    /// The scripts of a Piston package.
     Package(Arc<Package>),
 }
 
@@ -54,7 +54,7 @@ pub struct PackageEntry {
     installed: bool,
 }
 
-/// All runtimes. Those of packages come first, because the operator chose them.
+/// All runtimes. The runtimes of packages come first, because the operator chose them.
 #[derive(Debug, Default)]
 pub struct Runtimes {
     all: Vec<Runtime>,
@@ -73,8 +73,8 @@ impl Runtimes {
         }
     }
 
-    /// The newest runtime with this name or alias and a version in this range. A runtime of a
-    /// package is preferred to one of the service.
+    /// The newest runtime with this name or alias and a version in this range. Runtimes of packages
+    /// are preferred to those of the service.
     pub fn find(&self, language: &str, range: &str) -> Option<&Runtime> {
         let range = Range::parse(range)?;
         self.all
@@ -82,7 +82,7 @@ impl Runtimes {
             .filter(|runtime| runtime.is_called(language) && range.contains(&runtime.version))
             .max_by_key(|runtime| {
                 let is_package = matches!(runtime.source, Source::Package(_));
-                // A name comes before an alias of another runtime.
+                // A name takes precedence over an alias of another runtime.
                 (is_package, runtime.language == language, &runtime.version)
             })
     }
@@ -100,7 +100,7 @@ impl Runtimes {
             .collect()
     }
 
-    /// The answer of `/packages`: everything is installed.
+    /// The answer to `/packages`: everything is installed.
     pub fn packages(&self) -> Vec<PackageEntry> {
         let mut entries: Vec<PackageEntry> = Vec::new();
         for runtime in &self.all {
@@ -123,7 +123,7 @@ impl Runtime {
         self.language == name || self.aliases.iter().any(|alias| alias == name)
     }
 
-    /// Whether programs are compiled in a stage of its own.
+    /// Whether programs are compiled in a separate stage.
     pub fn is_compiled(&self) -> bool {
         match &self.source {
             Source::Suite(runtime) => runtime.is_compiled,
@@ -132,7 +132,7 @@ impl Runtime {
     }
 }
 
-/// A language of the service, under the name that its suite has for Piston.
+/// A language of the service, under the name that its suite specifies for Piston.
 fn of_suite(runtime: &Arc<catalog::Runtime>) -> Runtime {
     let version = Version::of_tool(runtime.version_number());
     let own = runtime.services.piston.clone().unwrap_or_default();

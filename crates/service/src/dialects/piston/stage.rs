@@ -1,4 +1,5 @@
-//! Results of the core as results of a stage, with the words of isolate, which Piston uses.
+//! Converts results of the core to results of a stage, with the messages of isolate, which Piston
+//! uses.
 
 use super::error::JobError;
 use super::model::{Stage, Status};
@@ -143,7 +144,7 @@ impl Stage {
         })
     }
 
-    /// A program that was ended by a signal of the client.
+    /// The result of a program that was ended by a signal from the client.
     pub fn ended_by(signal: &str) -> Stage {
         Stage {
             signal: Some(signal.to_owned()),

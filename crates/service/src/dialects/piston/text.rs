@@ -36,7 +36,7 @@ impl Decoder {
     }
 }
 
-/// Whether more bytes could make a character of these.
+/// Whether more bytes could complete these to a character.
 fn is_incomplete(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes)
         .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())

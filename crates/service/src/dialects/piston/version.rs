@@ -25,7 +25,7 @@ impl Version {
         })
     }
 
-    /// The version of a tool, in which missing numbers are 0 and additional ones are ignored.
+    /// Parses the version of a tool. Missing numbers are 0, and additional numbers are ignored.
     pub fn of_tool(text: &str) -> Version {
         let mut numbers = [0; 3];
         for (number, part) in numbers.iter_mut().zip(text.split('.')) {
@@ -209,7 +209,7 @@ impl Partial {
         for (number, part) in numbers.iter_mut().zip(parts) {
             match part {
                 "x" | "X" | "*" => is_open = true,
-                // What follows `x` is not compared either.
+                // Parts after `x` are not compared either.
                 part if part.bytes().all(|byte| byte.is_ascii_digit()) => {
                     let parsed = part.parse().ok()?;
                     *number = (!is_open).then_some(parsed);
@@ -230,8 +230,7 @@ impl Partial {
         self.numbers.map(Option::unwrap_or_default)
     }
 
-    /// The first version after all versions that this one stands for; `None` if it stands for all
-    /// versions.
+    /// The first version after all versions that match; `None` if all versions match.
     fn after(&self) -> Option<[u64; 3]> {
         match self.numbers {
             [Some(major), Some(minor), Some(patch)] => {
@@ -243,7 +242,8 @@ impl Partial {
         }
     }
 
-    /// The end of `^`: the first version in which the leftmost number that is not 0 is larger.
+    /// The upper bound of `^`: the first version in which the leftmost number that is not 0 is
+    /// larger.
     fn next_breaking(&self) -> Option<[u64; 3]> {
         match self.numbers {
             [Some(0), Some(0), Some(patch)] => Some([0, 0, patch.saturating_add(1)]),

@@ -1,7 +1,7 @@
 //! Determines the client of a request.
 //!
-//! The clients of SandboxFusion do not know tokens, but all of them accept user information in an
-//! address. So the token may also be the password or the user name of HTTP basic authentication.
+//! The clients of SandboxFusion do not support tokens, but all of them accept user information in a
+//! URL. So the token may also be the password or the user name of HTTP basic authentication.
 
 use super::INTERFACE;
 use super::errors::Failure;

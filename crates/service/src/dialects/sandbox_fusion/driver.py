@@ -1,7 +1,8 @@
 """Executes the cells of a request one after another, as a Jupyter kernel does.
 
-The cells are a list of sources in cells.json, beside this file. For each executed cell a line is
-added to results.jsonl: its output, the values that it displayed, and the exception that ended it.
+The cells are a list of sources in cells.json, beside this file. For each executed cell, the driver
+adds a line to results.jsonl: the cell's output, the values that it displayed, and the exception
+that ended it.
 """
 
 import ast
@@ -28,7 +29,7 @@ REPRESENTATIONS = {
 
 
 class Capture:
-    """Keeps what is written to a descriptor, also by other processes."""
+    """Captures the output to a descriptor, including that of other processes."""
 
     def __init__(self, descriptor):
         self.descriptor = descriptor

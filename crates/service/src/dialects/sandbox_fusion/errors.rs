@@ -1,4 +1,4 @@
-//! Errors in the form of FastAPI: `{"detail": ...}`.
+//! Errors in FastAPI's format: `{"detail": ...}`.
 
 use super::fields::Invalid;
 use super::model::RunStatus;
@@ -16,7 +16,7 @@ use millibox_languages::compile::CompileError;
 use serde_json::json;
 use std::time::Duration;
 
-/// The time after which a client may repeat a request on which the sandbox failed.
+/// The time after which a client may retry a request after the sandbox failed.
 const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Why a request has no result.
@@ -57,7 +57,7 @@ pub(super) enum SandboxFailure {
     /// The program was not run.
     #[error(transparent)]
     Program(ProgramError),
-    /// The script was not made.
+    /// The script could not be prepared.
     #[error(transparent)]
     Script(ScriptError),
     /// The compiler was not run.

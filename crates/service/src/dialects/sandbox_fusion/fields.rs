@@ -1,4 +1,4 @@
-//! Reads the fields of a request as FastAPI and pydantic do, and collects all mistakes.
+//! Reads the fields of a request as FastAPI and pydantic do, and collects all errors.
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -18,10 +18,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A mistake in a request, as FastAPI reports it.
+/// An error in a request, as FastAPI reports it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Invalid {
-    /// The kind of mistake, such as `missing`.
+    /// The kind of error, such as `missing`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The path to the field, from `body`.
@@ -30,7 +30,7 @@ pub struct Invalid {
     pub msg: String,
     /// The value of the field in the request.
     pub input: Value,
-    /// The content of the message, for programs.
+    /// The data of the message, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ctx: Option<Value>,
 }
@@ -51,7 +51,7 @@ impl Invalid {
         }
     }
 
-    /// The value is none of these.
+    /// The value is none of the expected ones.
     pub(super) fn literal(field: &str, input: Value, expected: &[&str]) -> Invalid {
         let quoted: Vec<String> = expected.iter().map(|name| format!("'{name}'")).collect();
         let expected = match &quoted[..] {
@@ -113,7 +113,7 @@ fn shown(value: Value) -> Value {
     if is_small { value } else { Value::Null }
 }
 
-/// The fields of a request that have not been read yet, and the mistakes.
+/// The fields of a request that have not been read yet, and the errors so far.
 pub(super) struct Fields {
     values: Map<String, Value>,
     invalid: Vec<Invalid>,
@@ -144,7 +144,7 @@ impl Fields {
         }
     }
 
-    /// The whole request, if it has no mistakes.
+    /// Returns the request if it has no errors.
     pub(super) fn finish<T>(self, request: T) -> Result<T, Vec<Invalid>> {
         if self.invalid.is_empty() {
             Ok(request)

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 /// The other directory that programs may write to.
 const TEMPORARY_DIRECTORY: &str = "/tmp";
 
-/// The files of a request, which lie in the working directory or in /tmp.
+/// The files of a request, which are in the working directory or in /tmp.
 pub(super) fn inputs(files: Vec<(String, Bytes)>) -> Result<Vec<InputFile>, Vec<Invalid>> {
     let mut inputs = Vec::with_capacity(files.len());
     let mut invalid = Vec::new();
@@ -21,8 +21,8 @@ pub(super) fn inputs(files: Vec<(String, Bytes)>) -> Result<Vec<InputFile>, Vec<
             Some(place) => inputs.push(plain_file(place, bytes)),
             None => {
                 let msg = format!(
-                    "Value error, files can lie in the working directory {WORK_DIRECTORY} and in \
-                     {TEMPORARY_DIRECTORY} only"
+                    "Value error, files can only be in the working directory {WORK_DIRECTORY} and \
+                     in {TEMPORARY_DIRECTORY}"
                 );
                 invalid.push(Invalid::file(&path, msg, path.as_str().into()));
             }
@@ -35,7 +35,7 @@ pub(super) fn inputs(files: Vec<(String, Bytes)>) -> Result<Vec<InputFile>, Vec<
     }
 }
 
-/// The place of a file: relative to the working directory, or absolute and in /tmp.
+/// The path of a file: relative to the working directory, or absolute and in /tmp.
 pub fn place(path: &str) -> Option<PathBuf> {
     if path.contains('\0') || path.ends_with('/') {
         return None;
@@ -68,7 +68,7 @@ pub(super) struct Fetched {
 }
 
 impl Fetched {
-    /// The files of a request. Those outside of the working directory are never returned.
+    /// The files of a request. Files outside of the working directory are never returned.
     pub(super) fn new(names: Vec<String>, max_bytes: u64) -> Fetched {
         let mut fetched = Fetched::default();
         for name in names {
@@ -88,7 +88,7 @@ impl Fetched {
         self.outputs.clone()
     }
 
-    /// The files that exist, in Base64. In `report`, those of [`Fetched::outputs`] come first.
+    /// The files that exist, in Base64. In `report`, the files of [`Fetched::outputs`] come first.
     pub(super) fn encode(self, report: &ExecutionReport) -> BTreeMap<String, String> {
         self.names
             .into_iter()

@@ -1,7 +1,7 @@
 //! `POST /run_jupyter`: cells that one Python process executes one after another.
 //!
 //! The program of the run is a driver that comes with this service. It reads the cells from a file
-//! of the working directory, and writes a line of JSON for each executed cell to another one.
+//! of the working directory, and writes a line of JSON for each executed cell to another file.
 
 use super::errors::{Failure, SandboxFailure};
 use super::files::{self, Fetched};

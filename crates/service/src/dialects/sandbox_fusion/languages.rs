@@ -14,11 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 
-/// The name under which a source is given to pytest.
+/// The language whose sources pytest runs.
 const PYTEST: &str = "pytest";
-/// Runs a directory and not a source.
+/// The language that runs a directory instead of a source.
 const SCRIPTS: &str = "scripts";
-/// Importing pytest takes a fraction of this.
+/// The time limit for importing pytest, which needs only a fraction of it.
 const PYTEST_TIMEOUT: Duration = Duration::from_secs(60);
 const PYTEST_MEMORY_BYTES: u64 = 256 << 20;
 
@@ -32,13 +32,13 @@ pub(super) struct Language {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Ordinary,
-    /// The source is given to pytest.
+    /// pytest runs the source.
     Pytest,
     /// Assertions are enabled.
     Java,
 }
 
-/// Whether pytest is installed, which is determined at the first request that needs it.
+/// Whether pytest is installed, which is determined for the first request that needs it.
 #[derive(Debug, Default)]
 pub(super) struct Pytest {
     is_installed: OnceCell<bool>,
@@ -68,7 +68,7 @@ impl Language {
     }
 
     /// The name of the main source. It differs from all names of files in the request, because
-    /// SandboxFusion's is random.
+    /// SandboxFusion chooses a random name.
     pub(super) fn main_file(&self, is_taken: impl Fn(&str) -> bool) -> String {
         let name = &self.runtime.file_name;
         // The name of a public Java class is that of its file.

@@ -4,7 +4,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `model` | the documents of requests and answers |
-//! | `fields` | reads a request and collects its mistakes |
+//! | `fields` | reads a request and collects its errors |
 //! | `languages` | the names of languages and how each is run |
 //! | `files` | files of a request and files of an answer |
 //! | `result` | outcomes as SandboxFusion reports them |
@@ -13,7 +13,7 @@
 //! | `jupyter` | `POST /run_jupyter` |
 //! | `datasets` | the endpoints of the online judge, which this service does not replace |
 //! | `auth` | the client of a request |
-//! | `errors` | errors in the form of FastAPI |
+//! | `errors` | errors in FastAPI's format |
 //!
 //! verl repeats a request only if the status is 504, and counts every other status as a wrong
 //! answer. So each failure of the service is a 504, and nothing else is.

@@ -20,13 +20,13 @@ pub struct RunCodeRequest {
     pub code: String,
     /// The name of the language.
     pub language: String,
-    /// Standard input; empty without one.
+    /// Standard input; empty if the request has none.
     pub stdin: Bytes,
     /// The time that the compiler may take.
     pub compile_timeout: Duration,
     /// The time from the start of the program to its end.
     pub run_timeout: Duration,
-    /// Memory, files in and files out.
+    /// The memory limit, the files for the run, and the files to return.
     pub surroundings: Surroundings,
 }
 
@@ -56,7 +56,7 @@ impl RunCodeRequest {
     /// Reads a request. Unknown keys are ignored.
     ///
     /// # Errors
-    /// All mistakes of the request.
+    /// All errors in the request.
     pub fn parse(body: &[u8]) -> Result<RunCodeRequest, Vec<Invalid>> {
         let mut fields = Fields::parse(body)?;
         let code = fields.string("code");
@@ -92,7 +92,7 @@ impl RunJupyterRequest {
     /// Reads a request. Unknown keys are ignored.
     ///
     /// # Errors
-    /// All mistakes of the request.
+    /// All errors in the request.
     pub fn parse(body: &[u8]) -> Result<RunJupyterRequest, Vec<Invalid>> {
         let mut fields = Fields::parse(body)?;
         let cells = fields.required_strings("cells");
@@ -176,7 +176,7 @@ pub enum RunStatus {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum CommandStatus {
-    /// It exited, or a signal ended it.
+    /// The process exited, or a signal ended it.
     Finished,
     /// It exceeded its time limit.
     TimeLimitExceeded,
@@ -235,13 +235,13 @@ pub struct RunCodeAnswer {
 /// The result of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// What it wrote to standard output.
+    /// What the cell wrote to standard output.
     pub(super) stdout: String,
-    /// What it wrote to standard error.
+    /// What the cell wrote to standard error.
     pub(super) stderr: String,
-    /// Displayed values by media type, with that of the last expression.
+    /// Displayed values by media type, including that of the last expression.
     pub(super) display: Vec<Map<String, Value>>,
-    /// The exception that ended it, if one did.
+    /// The exception that ended the cell, if there was one.
     pub(super) error: Vec<CellError>,
 }
 

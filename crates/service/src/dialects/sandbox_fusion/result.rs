@@ -12,7 +12,7 @@ use std::time::Duration;
 const SIGKILL: i32 = 9;
 /// The exit code of a shell for a program that cannot be executed.
 const NOT_EXECUTED: i32 = 127;
-/// The exit code of a compiler that did not exit itself.
+/// The exit code of a compiler that did not exit by itself.
 const COMPILER_FAILED: i32 = 1;
 
 /// The result of a program.

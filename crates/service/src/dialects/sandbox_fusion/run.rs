@@ -1,8 +1,7 @@
 //! Admission and execution, common to both endpoints.
 //!
 //! A request begins to run within its compile timeout and a configured margin, or it is refused
-//! with 504. A run that starts later could not end before verl gives up, which is 10 s beyond both
-//! timeouts.
+//! with 504. A run that starts later might not end before verl gives up, 10 s after both timeouts.
 
 use super::INTERFACE;
 use super::errors::{Failure, SandboxFailure};
@@ -46,7 +45,7 @@ pub(super) fn limits(
     input_bytes: usize,
 ) -> RunLimits {
     let (default, max) = (&config.limits.default, &config.limits.max);
-    // There are two sizes only: runs with equal mounts share what is prepared.
+    // There are only two sizes, because runs with equal mounts share a template.
     let is_large = input_bytes as u64 > default.files_bytes / 2;
     let files_bytes = if is_large {
         max.files_bytes
@@ -111,7 +110,7 @@ pub(super) fn program_run(
 }
 
 /// Waits for a place. `compile_timeout` is added to the time in which the run must begin. A run
-/// whose program is not compiled may spend all of it in the queue.
+/// whose program is not compiled may spend all of this time in the queue.
 pub(super) async fn admit(
     service: &Service,
     run: &mut ProgramRun,

@@ -10,7 +10,7 @@
 //! | to the service | text | `{"close":"stdin"}`, `{"signal":"SIGKILL"}` or `{"resize":{"rows":24,"cols":80}}` |
 //!
 //! The client receives the run's events from the beginning, if the log still has them. A client
-//! that leaves may come back; the run continues meanwhile.
+//! that disconnects may reconnect; the run continues in the meantime.
 
 use super::auth::Authenticated;
 use super::jobs::{self, Job, JobLog, LogEvent};
@@ -36,7 +36,7 @@ use tokio::sync::mpsc;
 const PROTOCOL: &str = "millibox.v1";
 /// The largest message of a client, in bytes.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
-/// Messages that wait for a program that does not read its standard input.
+/// The maximum number of messages that wait for a program that does not read its standard input.
 const MAX_WAITING_INPUTS: usize = 64;
 /// The stream number of standard input.
 const STDIN: u8 = 0;
@@ -61,7 +61,7 @@ impl Consoles {
     }
 }
 
-/// Removes the console of a run at the end.
+/// Removes the console of a run at its end.
 pub struct Closing {
     consoles: Consoles,
     id: String,
@@ -77,7 +77,7 @@ impl Drop for Closing {
 /// Opens the console of a run.
 ///
 /// # Errors
-/// The kernel has no more terminals or descriptors.
+/// The system has run out of terminals or descriptors.
 pub fn open(
     service: &Service,
     job: &Job,
@@ -119,7 +119,7 @@ impl Closing {
         let mut kept = BytesMut::new();
         let mut total = 0;
         let reading = async {
-            // An error ends the output as its regular end does.
+            // An error ends the output, like its regular end.
             while let Ok(Some(bytes)) = terminal.read().await {
                 total += bytes.len() as u64;
                 let room = max_bytes.saturating_sub(kept.len() as u64);
@@ -179,7 +179,7 @@ pub async fn attach(
         .on_upgrade(move |socket| converse(socket, job, console)))
 }
 
-/// A command of the client.
+/// A command from the client.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Command {
@@ -194,11 +194,11 @@ enum Closable {
     Stdin,
 }
 
-/// Why a message of the client has no effect. The client receives the sentence.
+/// Why a message from the client has no effect. The client receives the text of the error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AttachError {
-    /// Input for a run that takes none.
+    /// Input for a run that accepts none.
     #[error("the run is not interactive, or it has ended")]
     NoInput,
     /// A binary message that is not input.
@@ -288,7 +288,7 @@ async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>
         outgoing.send(Message::Close(None)).await?;
         outgoing.close().await
     };
-    // The client has disconnected, or received everything. A run continues in any case.
+    // The client has disconnected or has received everything. The run continues in any case.
     tokio::select! {
         () = async { tokio::join!(receive, write); } => {}
         _ = send => {}
@@ -347,7 +347,7 @@ async fn obey(
 }
 
 impl Console {
-    /// Writes a piece of input. A program that has closed its input loses it.
+    /// Writes a piece of input. If the program has closed its input, the piece is lost.
     async fn write(&self, piece: InputPiece) {
         match (self, piece) {
             (Console::Pipe(writer), Some(bytes)) => {

@@ -52,9 +52,9 @@ pub struct BatchLine {
 /// The last line of the answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BatchEnd {
-    /// Runs that were answered.
+    /// The number of runs that were answered.
     pub done: usize,
-    /// Runs without results for which the service is to blame. A retry may succeed.
+    /// The number of runs without results for which the service is to blame. A retry may succeed.
     pub service_errors: usize,
 }
 
@@ -70,10 +70,10 @@ pub enum BatchOutput {
 
 /// Run many programs
 ///
-/// The answer is a stream of lines in JSON, one for each run in the order in which they end, and a
-/// last one with the numbers `done` and `service_errors`. If the client closes the connection, the
-/// remaining runs are cancelled. Runs of a batch take turns with other requests of the client. The
-/// result of each run is kept like that of a single run, under its own id.
+/// The answer is a stream of JSON lines: one for each run, in the order in which the runs end, and
+/// a last line with the numbers `done` and `service_errors`. If the client closes the connection,
+/// the remaining runs are cancelled. Runs of a batch take turns with other requests of the client.
+/// The result of each run is kept like that of a single run, under its own id.
 #[utoipa::path(
     post,
     path = "/batches",
@@ -151,7 +151,8 @@ struct Batch {
 }
 
 impl Batch {
-    /// Carries out one run. Returns its line, and whether the service is to blame for an error.
+    /// Carries out one run. Returns the line of the run, and whether the service is to blame for an
+    /// error.
     async fn line(&self, index: usize, request: Map<String, Value>) -> (BatchLine, bool) {
         match self.run(request).await {
             Ok(answer) => {
@@ -215,7 +216,7 @@ impl Batch {
 }
 
 fn new_flow() -> u64 {
-    // Flow 0 is that of single requests.
+    // Flow 0 is for single requests.
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
@@ -223,7 +224,7 @@ fn new_flow() -> u64 {
 /// The fields of a batch: shared ones, and those of each run.
 pub type Parsed = (Map<String, Value>, Vec<Map<String, Value>>);
 
-/// The shared fields and those of each run.
+/// Parses the shared fields and those of each run.
 ///
 /// # Errors
 /// The body is not a batch, or it has too many runs.
@@ -251,7 +252,7 @@ pub fn parse(body: &[u8]) -> Result<Parsed, Problem> {
     Ok((shared, runs.collect::<Result<_, _>>()?))
 }
 
-/// Fields of a run, and those of the batch that the run does not name.
+/// The fields of a run, with those of the batch that the run does not set.
 pub fn join(mut shared: Map<String, Value>, run: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in run {
         match (shared.get_mut(&name), value) {

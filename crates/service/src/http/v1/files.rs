@@ -15,12 +15,12 @@ use tokio::io::AsyncReadExt;
 
 /// Number of bytes that are read from a stored file at once.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Seconds for which a file is kept if it is not used.
+/// The number of seconds for which a file is kept if it is not used.
 const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
 
 /// Store a file
 ///
-/// The body is the content, whose SHA-256 is the name. Runs name the file as `{"sha256":
+/// The body is the content, whose SHA-256 is the name. Runs refer to the file as `{"sha256":
 /// "DIGEST"}`. A file is kept as long as it is used; the header `Millibox-Expires` states for how
 /// many seconds it is kept without use.
 #[utoipa::path(
@@ -36,7 +36,7 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
         (status = 201, description = "The file is stored"),
-        (status = 200, description = "The file was stored before"),
+        (status = 200, description = "The file was already stored"),
         (
             status = 413,
             description = "The file is too large",
@@ -111,7 +111,7 @@ pub async fn put(
     responses(
         (
             status = 200,
-            description = "The content; HEAD returns the headers alone",
+            description = "The content; HEAD returns only the headers",
             content_type = "application/octet-stream",
             body = Vec<u8>
         ),
@@ -157,8 +157,9 @@ pub async fn get(
 
 /// Remove a file
 ///
-/// A client removes what it has stored itself; a file that other clients stored as well stays for
-/// them. Clients with the right `admin` remove every file. Runs that use the file continue.
+/// A client can remove only files that it has stored itself; a file that other clients have stored
+/// as well is kept for them. Clients with the right `admin` can remove every file. Runs that use
+/// the file continue.
 #[utoipa::path(
     delete,
     path = "/files/{sha256}",

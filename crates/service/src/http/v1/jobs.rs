@@ -93,7 +93,7 @@ impl JobLog for Job {
 /// How long the client wants to wait for the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting {
-    /// `None`: until the job has ended.
+    /// `None` means until the job has ended.
     pub limit: Option<Duration>,
     /// The preference that was taken from the header `Prefer`.
     applied: Option<Applied>,
@@ -173,7 +173,7 @@ pub fn idempotency_key(
 /// Begins a job, or joins the one that an earlier request with the same key began.
 ///
 /// # Errors
-/// The key stands for another request.
+/// The key belongs to another request.
 pub fn begin(
     service: &Service,
     client: &Client,
@@ -202,7 +202,7 @@ pub fn begin(
     Ok(begun)
 }
 
-/// Ends the job with an error if its task ends without an answer, as after a panic.
+/// Ends the job with an error if its task ends without an answer, such as after a panic.
 pub struct Ending {
     jobs: Jobs,
     job: Arc<Job>,
@@ -231,7 +231,7 @@ impl Ending {
     }
 
     fn fail(&self, problem: Problem) {
-        // Nothing ran, or a retry may succeed, so the key must not stand for this answer.
+        // Nothing ran, or a retry may succeed, so the key must not keep this answer.
         if problem.status >= 429 {
             self.jobs.release_key(&self.job);
         }
@@ -332,8 +332,8 @@ impl Drop for CancelOnLeave<'_> {
 
 /// Waits for a job as long as the client wants, and answers the request that began it.
 ///
-/// If the client disconnects meanwhile and has no key with which to ask again, no other request can
-/// find the job, and it is cancelled.
+/// If the client disconnects in the meantime and has no key for a repeated request, no other
+/// request can find the job, so it is cancelled.
 pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bool) -> Response {
     let mut leaving = CancelOnLeave((!has_key).then_some(job));
     let answer = match waiting.limit {
@@ -389,7 +389,7 @@ pub fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
-/// A document that is JSON already.
+/// A response with a document that is already JSON.
 pub fn json_response(document: Bytes) -> Response {
     let kind = HeaderValue::from_static("application/json");
     ([(CONTENT_TYPE, kind)], document).into_response()

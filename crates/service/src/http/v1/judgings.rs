@@ -34,10 +34,10 @@ pub struct JudgingRequest {
     pub package: Blob,
     /// The sources of the submission by path.
     pub submission: BTreeMap<String, Blob>,
-    /// The language of the submission; without it the extensions decide.
+    /// The language of the submission. By default, the file extensions decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Judging ends at the first test that is not accepted.
+    /// Whether judging stops at the first test that is not accepted.
     #[serde(default)]
     pub fail_fast: bool,
     /// How long the judging may wait in the queue, in milliseconds.
@@ -51,7 +51,7 @@ pub struct JudgingRequest {
     pub label: Option<String>,
 }
 
-/// The same as a form. Values are those of the request in JSON.
+/// The same request as a form, with the same values as in JSON.
 #[derive(Debug, ToSchema)]
 pub struct JudgingForm {
     /// The problem package, a zip archive.
@@ -88,7 +88,7 @@ pub struct JudgingAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// `accepted`, `wrong_answer`, `output_limit`, `time_limit`, `memory_limit`, `run_time_error`,
-    /// `compile_error` or `judge_error`; `null` without one.
+    /// `compile_error` or `judge_error`; `null` if there is no verdict.
     pub verdict: Option<String>,
     /// The fault behind the verdict. Only `program` may count against the submission.
     pub blame: Option<BlameName>,
@@ -153,7 +153,7 @@ impl JudgedTest {
     }
 }
 
-/// The answer of a judging without results.
+/// The answer for a judging without results.
 pub fn without_results(
     id: String,
     state: RunState,
@@ -237,7 +237,7 @@ impl From<JudgingError> for Problem {
 /// Judge a submission
 ///
 /// Judges a submission on all tests of a problem package, in JSON or as a form
-/// (`multipart/form-data`). Waiting, cancelling and `Idempotency-Key` are as for runs.
+/// (`multipart/form-data`). Waiting, cancelling and `Idempotency-Key` work as for runs.
 #[utoipa::path(
     post,
     path = "/judgings",

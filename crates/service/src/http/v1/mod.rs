@@ -63,7 +63,7 @@ pub fn documented() -> OpenApiRouter<Arc<Service>> {
         .merge(files)
 }
 
-/// The answer of an address that the service does not have.
+/// The answer for an address that the service does not have.
 pub async fn not_found(uri: Uri) -> Problem {
     Problem::not_found(format!("{} is not an address of this service", uri.path()))
 }

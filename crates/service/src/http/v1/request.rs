@@ -260,7 +260,7 @@ pub fn content(service: &Service, field: &str, blob: &Blob) -> Result<Content, P
 /// The bytes of a blob, in memory.
 ///
 /// # Errors
-/// See [`content`]; also if the stored file is too large.
+/// The errors of [`content`], or the stored file is too large.
 pub fn bytes(service: &Service, field: &str, blob: &Blob) -> Result<Bytes, Problem> {
     match content(service, field, blob)? {
         Content::Bytes(bytes) => Ok(bytes),

@@ -99,10 +99,10 @@ impl Rendering {
 
 /// Run a program
 ///
-/// Compiles the program once and runs it on all tests. The answer comes when the run has ended, or
-/// after `wait_ms` (or `Prefer: wait=SECONDS`) as 202 with the address of the run. If the client
+/// Compiles the program once and runs it on all tests. The answer is sent when the run has ended,
+/// or after `wait_ms` (or `Prefer: wait=SECONDS`) as 202 with the address of the run. If the client
 /// closes the connection before that, the run is cancelled, unless the request has the header
-/// `Idempotency-Key`. A request with the same key and body joins the run of the first one.
+/// `Idempotency-Key`. A request with the same key and body joins the run of the first request.
 #[utoipa::path(
     post,
     path = "/runs",
@@ -209,7 +209,7 @@ async fn run_at_once(
     Ok(response)
 }
 
-/// Removes a job that has no answer, because its client has gone or it failed.
+/// Removes a job that has no answer, because its client has disconnected or the job has failed.
 pub(super) struct Forgetting<'a> {
     service: &'a Service,
     job: Option<&'a Job>,
@@ -294,7 +294,7 @@ pub async fn state(
 
 /// Cancel a run
 ///
-/// A run that has ended stays as it is.
+/// A run that has ended is not changed.
 #[utoipa::path(
     delete,
     path = "/runs/{id}",

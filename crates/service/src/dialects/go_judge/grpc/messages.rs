@@ -254,7 +254,7 @@ pub enum StreamResponseChoice {
 }
 
 impl Request {
-    /// The group.
+    /// Converts the message to a group.
     ///
     /// # Errors
     /// A file of the working directory has no source.
@@ -277,7 +277,7 @@ impl Request {
     }
 }
 
-/// An absent end has the numbers 0, and a negative number is out of range.
+/// In an absent end, both numbers are 0. A negative number is out of range.
 fn end(index: Option<&PipeIndex>) -> End {
     let number = |number: i32| usize::try_from(number).unwrap_or(usize::MAX);
     End {
@@ -400,7 +400,7 @@ mod tests {
     use prost::Message;
 
     #[test]
-    fn file_without_choice_is_filled_by_a_pipe() {
+    fn file_without_a_set_field_becomes_a_pipe() {
         let message = Request {
             cmd: vec![CommandMessage {
                 files: vec![

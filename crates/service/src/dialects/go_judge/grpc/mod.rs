@@ -37,7 +37,7 @@ use tonic::{Response as Answer, Status, Streaming};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
 
-/// Messages that wait for a slow client.
+/// The maximum number of messages that wait for a slow client.
 const CHANNEL_MESSAGES: usize = 4;
 
 /// The routes.
@@ -54,7 +54,7 @@ pub fn router() -> Router<Arc<Service>> {
 /// Reads the message of a group.
 ///
 /// # Errors
-/// `None` stands for bytes that are not such a message. Otherwise as [`super::request::parse`].
+/// `None` if the bytes are not such a message; otherwise those of [`super::request::parse`].
 pub fn decode(bytes: &[u8]) -> Result<Group, Option<RequestError>> {
     let request = Request::decode(bytes).map_err(|_| None)?;
     request.into_group().map_err(Some)
@@ -130,7 +130,7 @@ async fn exec_stream(State(service): State<Arc<Service>>, request: HttpRequest) 
         async move {
             let stream = converse(service, client, request.into_inner()).await?;
             let mut answer = Answer::new(stream);
-            // The rest is known only when the group has ended.
+            // The other headers are known only when the group has ended.
             RunHeaders::default().add_to(answer.metadata_mut().as_mut());
             Ok::<_, Status>(answer)
         }
@@ -188,7 +188,7 @@ async fn converse(
     }))
 }
 
-/// Carries out a message of the client.
+/// Handles a message from the client.
 async fn control_by(control: &Control, message: StreamRequest) {
     let place = |index: u32, fd: u32| Place {
         index: usize::try_from(index).unwrap_or(usize::MAX),

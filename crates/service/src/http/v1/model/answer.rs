@@ -66,7 +66,7 @@ pub struct CompileAnswer {
     /// The reason why there is no program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The program was compiled before.
+    /// Whether the program had been compiled before.
     pub from_cache: bool,
     /// CPU time of the compiler in milliseconds.
     pub cpu_ms: f64,
@@ -164,14 +164,14 @@ pub struct FileAnswer {
     pub error: Option<String>,
 }
 
-/// Where the time of a run went, in milliseconds.
+/// How long each phase of a run took, in milliseconds.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct Timing {
-    /// In the queue.
+    /// The time in the queue.
     pub queued_ms: f64,
-    /// From the queue to the first test, compiling included.
+    /// The time from the queue to the first test, including compilation.
     pub setup_ms: f64,
-    /// From the request to the answer.
+    /// The time from the request to the answer.
     pub total_ms: f64,
 }
 
@@ -189,7 +189,7 @@ fn figures(figures: &Figures) -> (f64, f64, u64) {
     )
 }
 
-/// Text if the bytes are UTF-8 and text is wanted; otherwise Base64.
+/// Text if the bytes are UTF-8 and text was requested; otherwise Base64.
 fn text_or_base64(bytes: &Bytes, form: OutputForm) -> (Option<String>, Option<String>) {
     let base64 = || Some(BASE64.encode(bytes));
     match form {
@@ -203,7 +203,7 @@ fn text_or_base64(bytes: &Bytes, form: OutputForm) -> (Option<String>, Option<St
 }
 
 impl OutputAnswer {
-    /// An output in a form.
+    /// Renders an output in the requested form.
     pub fn new(captured: &Captured, form: OutputForm) -> OutputAnswer {
         let (text, base64) = text_or_base64(&captured.bytes, form);
         OutputAnswer {
@@ -216,7 +216,7 @@ impl OutputAnswer {
 }
 
 impl TestAnswer {
-    /// The answer of a test.
+    /// The answer for a test.
     pub fn new(test: &TestReport, form: OutputForm) -> TestAnswer {
         match &test.report {
             Some(report) => TestAnswer::of_report(test, report, form),
@@ -271,7 +271,7 @@ impl TestAnswer {
 }
 
 impl CompileAnswer {
-    /// The answer of a compilation.
+    /// The answer for a compilation.
     pub fn new(compiled: &catalog::Compiled) -> CompileAnswer {
         let (outcome, blame) = match &compiled.result {
             Ok(_) => ("compiled", Blame::Program),
@@ -301,7 +301,7 @@ impl CompileAnswer {
 }
 
 impl RunAnswer {
-    /// The answer of a run without results.
+    /// The answer for a run without results.
     pub fn without_results(
         id: String,
         state: RunState,
@@ -326,7 +326,7 @@ impl RunAnswer {
         }
     }
 
-    /// The answer of a run that has ended.
+    /// The answer for a run that has ended.
     pub fn ended(
         id: String,
         label: Option<String>,

@@ -54,15 +54,15 @@ pub struct Info {
     pub uptime_s: u64,
     /// Running requests whose CPU time is limited.
     pub running: usize,
-    /// Their bound.
+    /// The maximum number of such requests.
     pub max_running: usize,
     /// Running requests whose real time is limited.
     pub running_real_time: usize,
-    /// Their bound.
+    /// The maximum number of such requests.
     pub max_running_real_time: usize,
     /// The sum of the memory limits of running requests.
     pub running_memory_bytes: u64,
-    /// Its bound.
+    /// The maximum sum of these limits.
     pub max_running_memory_bytes: u64,
     /// Requests that wait.
     pub queued: usize,
@@ -70,7 +70,7 @@ pub struct Info {
     pub max_queued: usize,
     /// The sum of the sizes of waiting requests.
     pub queued_bytes: u64,
-    /// Its bound.
+    /// The maximum sum of these sizes.
     pub max_queued_bytes: u64,
     /// Limits of a request that does not specify any.
     pub default_limits: LimitSet,
@@ -78,7 +78,7 @@ pub struct Info {
     pub max_limits: LimitSet,
     /// The largest body of a request.
     pub max_body_bytes: usize,
-    /// Dialects that this service speaks.
+    /// Dialects that this service offers.
     pub dialects: Vec<String>,
 }
 

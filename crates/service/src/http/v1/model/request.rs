@@ -48,16 +48,17 @@ pub struct RunRequest {
     /// How long the request may wait in the queue, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_ms: Option<u64>,
-    /// How long the answer to the request may take, in milliseconds. Then the answer is 202, and
-    /// the run continues. Without it, or a header `Prefer: wait=SECONDS` or
-    /// `Prefer: respond-async`, the answer comes when the run has ended.
+    /// How long the answer to the request may take, in milliseconds. After this time, the answer is
+    /// 202, and the run continues. Without this field and without a header `Prefer: wait=SECONDS`
+    /// or `Prefer: respond-async`, the answer is sent when the run has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
-    /// Standard input comes from the WebSocket `/v1/runs/{id}/attach`. Needs `wait_ms` or `Prefer`.
+    /// Whether standard input comes from the WebSocket `/v1/runs/{id}/attach`. Needs `wait_ms` or
+    /// `Prefer`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interactive: bool,
-    /// The program has a terminal, which the WebSocket `/v1/runs/{id}/attach` shows. Implies
-    /// `interactive`.
+    /// Whether the program has a terminal, connected to the WebSocket `/v1/runs/{id}/attach`.
+    /// Implies `interactive`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub terminal: bool,
     /// Returned unchanged; at most 256 bytes.
@@ -73,7 +74,7 @@ pub enum Blob {
     Text(String),
     /// Any bytes in Base64.
     Base64(String),
-    /// A file that was stored before.
+    /// A stored file.
     Sha256(String),
 }
 
@@ -93,13 +94,13 @@ pub struct CompileRequest {
 #[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TestRequest {
-    /// The caller's name for the test; its number by default.
+    /// The name of the test, chosen by the caller; by default, the number of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Standard input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdin: Option<Blob>,
-    /// Further arguments.
+    /// Additional arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// The output to compare with.
@@ -132,11 +133,11 @@ pub enum OutputForm {
     Text,
     /// Base64.
     Base64,
-    /// Not returned: only the sizes are.
+    /// Only the sizes are returned.
     Discard,
 }
 
-/// Limits of a request; those that are absent have the service's defaults.
+/// Limits of a request; absent limits have the service's defaults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitRequest {
@@ -167,7 +168,8 @@ pub struct LimitRequest {
 impl LimitRequest {
     /// The limits with the service's defaults.
     ///
-    /// # Errors A limit is above its maximum.
+    /// # Errors
+    /// A limit is above its maximum.
     pub fn with_defaults(
         &self,
         default: &LimitValues,
