@@ -1,19 +1,19 @@
-//! Reads `languages/CODE/*.ftl`, and writes a type for each message of English: `sign-in` becomes
+//! Reads `languages/CODE/*.ftl`, and generates a type for each English message: `sign-in` becomes
 //! `SignIn`, and each variable becomes a field. So the compiler checks the names and the arguments
 //! of all messages that pages use, and reports messages that no page uses.
 //!
-//! Other languages are compared with English. The build warns about each difference, and a test of
-//! the site fails.
+//! The other languages are compared with English. For each difference, the build prints a warning
+//! and a test of the site fails.
 
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The language that has all messages.
+/// The language that defines all messages.
 const SOURCE: &str = "en";
 
-/// A message: the variables, and the text for the documentation.
+/// A message: its variables, and its text for the documentation.
 struct Message {
     variables: BTreeSet<String>,
     text: String,
@@ -151,7 +151,7 @@ fn compare(code: &str, english: &Messages, other: &Messages) -> Vec<String> {
     faults
 }
 
-/// `sign-in` as `SignIn`.
+/// Converts `sign-in` to `SignIn`.
 fn type_name(id: &str) -> String {
     let words = id.split(['-', '_']);
     let capital = |word: &str| {

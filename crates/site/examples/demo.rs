@@ -1,8 +1,8 @@
 //! The part of `make demo` that shows the site: a client starts a site with its example contest,
 //! signs in, submits examples, waits for the verdicts and compares them with the expected ones.
 //!
-//! `demo [--keep] [options of millibox-site]`. With `--keep` the site serves until it is
-//! interrupted; otherwise it ends with the last verdict.
+//! `demo [--keep] [options of millibox-site]`. With `--keep`, the site serves until it is
+//! interrupted; otherwise, it stops after the last verdict.
 
 #![allow(missing_docs, reason = "an example has no users")]
 #![allow(clippy::print_stdout, reason = "the example is a command")]
@@ -41,7 +41,7 @@ const EXAMPLES: [Example; 8] = [
     ),
 ];
 
-/// A verdict takes some seconds; only a hang takes so long.
+/// A verdict takes a few seconds; only a hang takes this long.
 const TIMEOUT: Duration = Duration::from_secs(300);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 

@@ -23,24 +23,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Failed sign-ins of one login from one address in [`SIGN_IN_WINDOW`].
+/// The maximum number of failed sign-ins of one login from one address within [`SIGN_IN_WINDOW`].
 const FAILURES_OF_LOGIN: u32 = 10;
-/// Failed sign-ins from one address in [`SIGN_IN_WINDOW`]. A school may have one address.
+/// The maximum number of failed sign-ins from one address within [`SIGN_IN_WINDOW`]. A school may
+/// share one address.
 const FAILURES_OF_ADDRESS: u32 = 200;
-/// Wrong one-time passwords of one user in [`SIGN_IN_WINDOW`].
+/// The maximum number of wrong one-time passwords of one user within [`SIGN_IN_WINDOW`].
 const FAILURES_OF_CODE: u32 = 8;
 const SIGN_IN_WINDOW: Duration = Duration::from_secs(15 * 60);
-/// Forms for signing up from one address in [`SIGN_IN_WINDOW`]. All contestants may have one.
+/// The maximum number of sign-up forms from one address within [`SIGN_IN_WINDOW`]. All contestants
+/// may share one address.
 const SIGN_UPS: u32 = 600;
-/// Requests of one user of the interface for programs, or from one address, in [`SUBMIT_WINDOW`].
+/// The maximum number of API requests of one user, or from one address, within [`SUBMIT_WINDOW`].
 const API_CALLS: u32 = 1200;
-/// Submissions of one user in [`SUBMIT_WINDOW`].
+/// The maximum number of submissions of one user within [`SUBMIT_WINDOW`].
 const SUBMISSIONS: u32 = 20;
-/// Trials of one user in [`TRY_WINDOW`].
+/// The maximum number of trials of one user within [`TRY_WINDOW`].
 const TRIES: u32 = 10;
-/// Questions of one user in [`ASK_WINDOW`].
+/// The maximum number of questions of one user within [`ASK_WINDOW`].
 const QUESTIONS: u32 = 5;
-/// Texts to print of one user in [`ASK_WINDOW`].
+/// The maximum number of texts that one user prints within [`ASK_WINDOW`].
 const PRINTS: u32 = 10;
 const ASK_WINDOW: Duration = Duration::from_secs(5 * 60);
 const TRY_WINDOW: Duration = Duration::from_secs(60);
@@ -55,7 +57,7 @@ pub struct App {
     pub live: Arc<Live>,
     /// Stops judgements.
     pub stops: Stops,
-    /// Runs sources on inputs of their users.
+    /// Runs sources on inputs that their users provide.
     pub trials: Trials,
     /// Trials by user.
     pub tries: Throttle<i64>,
@@ -76,11 +78,11 @@ pub struct App {
     pub failures_of_address: Throttle<IpAddr>,
     /// Wrong one-time passwords by user, from any address.
     pub failures_of_code: Throttle<i64>,
-    /// Forms for signing up, by address.
+    /// Sign-up forms by address.
     pub sign_ups: Throttle<IpAddr>,
-    /// Requests of programs by user.
+    /// API requests by user.
     pub calls_of_user: Throttle<i64>,
-    /// Requests of programs without a token, or with a wrong one, by address.
+    /// API requests without a token, or with a wrong one, by address.
     pub calls_of_address: Throttle<IpAddr>,
     /// Sign-ins that wait for a one-time password.
     pub pending: Pending,
@@ -88,9 +90,9 @@ pub struct App {
     pub submissions: Throttle<i64>,
     /// Rendered statements.
     pub statements: Statements,
-    /// Places for large files that arrive.
+    /// Permits for simultaneous uploads of large files.
     pub uploads: Semaphore,
-    /// The service at which users can sign in.
+    /// The OpenID Connect provider with which users can sign in.
     pub oidc: Option<Arc<Provider>>,
     /// Questions by user.
     pub questions: Throttle<i64>,
@@ -146,7 +148,7 @@ impl App {
         }
     }
 
-    /// The path of a new one-time link for the first administrator, unless there is one.
+    /// The path of a new one-time link for the first administrator, unless an administrator exists.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -165,7 +167,7 @@ impl App {
         digest.is_some() && digest == *self.setup()
     }
 
-    /// Makes the link for the first administrator invalid.
+    /// Invalidates the link for the first administrator.
     pub fn end_setup(&self) {
         *self.setup() = None;
     }
@@ -174,7 +176,7 @@ impl App {
         self.setup.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The language with a name.
+    /// The language with this name.
     pub fn language(&self, name: &str) -> Option<&Language> {
         self.languages.iter().find(|language| language.name == name)
     }

@@ -1,10 +1,10 @@
 //! Files of the data directory that are named by their SHA-256: packages, statements and images.
 //!
-//! A file is complete before it gets its name, and never changes. It is stored before a row of the
-//! database names it, and its time of modification is the last time at which it was stored. So a
-//! file that is older than the longest request, and that no row names, is of no use to any request:
-//! [`Blobs::remove_unused`] removes it. A lock prevents the removal while this process or another
-//! one stores a file.
+//! A file is complete before it receives its name, and it never changes. It is stored before a row
+//! of the database refers to it, and its modification time is the last time at which it was stored.
+//! So if a file is older than the longest request and no row refers to it, no request can use it,
+//! and [`Blobs::remove_unused`] removes it. A lock prevents the removal while this or another
+//! process stores a file.
 
 use crate::core::token::hex;
 use rustix::fs::{FlockOperation, flock};
@@ -39,7 +39,7 @@ impl Blobs {
     /// # Errors
     /// The directory cannot be created.
     pub fn open(directory: &Path) -> Result<Blobs, BlobError> {
-        // Symbolic links in other directories lead to blobs.
+        // Symbolic links in other directories point to blobs.
         let absolute = std::path::absolute(directory).map_err(|error| BlobError {
             directory: directory.to_owned(),
             error,
@@ -58,7 +58,7 @@ impl Blobs {
         }
     }
 
-    /// The file with a digest.
+    /// The file with this digest.
     pub fn path(&self, digest: &str) -> PathBuf {
         self.directory.join(digest)
     }
@@ -99,7 +99,7 @@ impl Blobs {
     }
 
     /// Removes the files that are not in `named` and were stored longer ago than `age`. `named`
-    /// must have every digest that a row of the database has. Returns the number of removed files.
+    /// must contain every digest in the database. Returns the number of removed files.
     ///
     /// # Errors
     /// The directory cannot be read, or a file cannot be removed.
@@ -114,8 +114,8 @@ impl Blobs {
                 if !is_unused && !name.starts_with(PARTIAL) {
                     continue;
                 }
-                // While the lock is held, no process can store the file again and so make it
-                // younger.
+                // While the lock is held, no process can store the file again and so renew its
+                // modification time.
                 let _lock = self.lock(FlockOperation::LockExclusive)?;
                 if is_older(&entry.path(), age)? {
                     std::fs::remove_file(entry.path())?;
@@ -129,8 +129,8 @@ impl Blobs {
         Ok(removed)
     }
 
-    /// Takes the lock until the file is dropped. It is shared by all that store, and excludes the
-    /// removal.
+    /// Takes the lock until the returned file is dropped. All processes that store files share the
+    /// lock; the removal holds it exclusively.
     fn lock(&self, kind: FlockOperation) -> io::Result<File> {
         let path = self.directory.with_extension("lock");
         let file = File::options().create(true).append(true).open(path)?;
@@ -138,7 +138,7 @@ impl Blobs {
         Ok(file)
     }
 
-    /// A file without a name, which vanishes with its last use.
+    /// A file without a name, which vanishes when it is closed.
     ///
     /// # Errors
     /// The file system rejects it.
@@ -179,7 +179,7 @@ pub fn is_digest(name: &str) -> bool {
     name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Sets the time of modification to the present one. False: the file does not exist.
+/// Sets the modification time to the current time. Returns false if the file does not exist.
 fn touch(path: &Path) -> io::Result<bool> {
     match File::open(path) {
         Ok(file) => file.set_modified(SystemTime::now()).map(|()| true),
@@ -236,7 +236,7 @@ impl NewBlob {
     }
 }
 
-/// For tests.
+/// One day, for tests.
 #[cfg(test)]
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -280,7 +280,7 @@ mod tests {
         }
         make_old(&partial);
         make_old(&other);
-        // The file of an upload that is stored already counts as new.
+        // Storing an existing file again makes it count as new.
         assert_eq!(blobs.put(b"d").unwrap(), again);
         let names = HashSet::from([named.clone()]);
         assert_eq!(blobs.remove_unused(&names, DAY).unwrap(), 2);
@@ -307,7 +307,8 @@ mod tests {
                         blob.write(b"content").unwrap();
                         blob.finish().unwrap()
                     };
-                    // From here on the file must not vanish, because a row is about to name it.
+                    // From here on, the file must not vanish, because a row is about to refer to
+                    // it.
                     std::thread::sleep(Duration::from_micros(200));
                     assert!(blobs.path(&digest).exists(), "round {round}");
                     make_old(&blobs.path(&digest));

@@ -1,4 +1,4 @@
-//! Which CPUs judge, and which are for everything else.
+//! The division of the CPUs between judging and everything else.
 //!
 //! The threads that serve pages never run on a CPU that judges, so a rush of visitors does not
 //! change measured times, and judging does not slow pages down. With one CPU, or with as many
@@ -12,7 +12,7 @@ use std::io;
 pub struct Cpus {
     /// The CPU of each worker.
     pub workers: Vec<usize>,
-    /// The CPUs of pages.
+    /// The CPUs that serve pages.
     pub pages: Vec<usize>,
 }
 
@@ -51,7 +51,7 @@ pub fn pin(cpus: &[usize]) {
         set.set(*cpu);
     }
     if let Err(error) = sched_setaffinity(None, &set) {
-        // The thread works on other CPUs, too.
+        // The thread still works, but may run on any CPU.
         tracing::warn!(%error, ?cpus, "cannot choose the CPUs of a thread");
     }
 }

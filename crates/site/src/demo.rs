@@ -1,7 +1,7 @@
 //! The example contest of `millibox site --demo`.
 //!
-//! Its problems are the example packages of the repository, which are parts of this program. Its
-//! submissions come from the packages, are made in the past, and are judged like any others.
+//! Its problems are the example packages of the repository, which are embedded in this program. Its
+//! submissions come from the packages, are dated in the past, and are judged like any others.
 
 use crate::app::App;
 use crate::blobs::BlobError;
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// The files of the example packages, by their paths.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
-/// The problems, in the order in which rounds have them.
+/// The problems, in the order in which rounds list them.
 const STALLS: usize = 0;
 const HEAPS: usize = 1;
 const CAUSEWAY: usize = 2;
@@ -45,13 +45,13 @@ const CONTESTANTS: [(&str, &str); 4] = [
     ("dan", "Dan Draper"),
 ];
 
-/// A round before the present time, in minutes.
+/// A round relative to the current time, in minutes.
 struct Plan {
     name: &'static str,
     mode: Mode,
-    /// How long ago it has begun.
+    /// How long ago it began.
     age: u64,
-    /// How long it still lasts.
+    /// The remaining time.
     left: Option<u64>,
     problems: &'static [(&'static str, usize, &'static str)],
     submissions: &'static [Planned],
@@ -99,10 +99,10 @@ const PLANS: [Plan; 2] = [
     },
 ];
 
-/// Minutes before the end of a round from which its ranking is frozen.
+/// How many minutes before the end of a round its ranking is frozen.
 const FROZEN_MINUTES: u64 = 60;
 
-/// Why the example contest was not made.
+/// Why the example contest was not created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DemoError {
@@ -136,10 +136,10 @@ struct Added {
     package: Package,
 }
 
-/// Makes the example contest, unless the site has users. Returns how to sign in.
+/// Creates the example contest, unless the site has users. Returns how to sign in.
 ///
 /// # Errors
-/// A package cannot be stored, or the database fails. Then nothing has changed.
+/// A package cannot be stored, or the database fails. In that case, nothing has changed.
 pub async fn create(app: &Arc<App>) -> Result<Option<String>, DemoError> {
     if !user::page(&app.db, 0, 1).await?.is_empty() {
         return Ok(None);
@@ -326,7 +326,7 @@ async fn submit(
     Ok(())
 }
 
-/// Whether a submission of a package has this path, which may lack the first directories.
+/// Whether a submission of a package has this path, in which leading directories may be missing.
 fn is_named(solution: &str, name: &str) -> bool {
     let rest = solution.strip_suffix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))

@@ -1,4 +1,4 @@
-//! What the site removes by itself after some time: files that no row of the database names.
+//! Removes files to which no row of the database refers.
 
 use crate::blobs::{BlobError, Blobs};
 use crate::db::{Db, DbError, blob};
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 /// How often the site looks for unused files.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
-/// A file is stored before a row names it. No request and no job takes as long as this.
+/// The minimum age of files that are removed. A file is stored before a row refers to it, and no
+/// request or job takes this long.
 const MIN_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Why unused files were not removed.
@@ -20,21 +21,22 @@ enum HousekeepingError {
     Thread(#[from] tokio::task::JoinError),
 }
 
-/// Removes unused files from time to time.
+/// Removes unused files periodically.
 pub async fn work(db: Db, blobs: Blobs) {
     let mut interval = tokio::time::interval(INTERVAL);
     loop {
         interval.tick().await;
         match remove_unused(&db, &blobs, MIN_AGE).await {
             Ok(0) => {}
-            Ok(removed) => tracing::info!(removed, "files that no row names are removed"),
+            Ok(removed) => tracing::info!(removed, "removed files to which no row refers"),
             Err(error) => tracing::error!(%error, "cannot remove unused files"),
         }
     }
 }
 
 async fn remove_unused(db: &Db, blobs: &Blobs, age: Duration) -> Result<u64, HousekeepingError> {
-    // The names are read before the ages: a row that is added later names a file that is younger.
+    // The names are read before the ages, because a row that is added later refers to a younger
+    // file.
     let named = blob::named(db).await?;
     let blobs = blobs.clone();
     let removed = tokio::task::spawn_blocking(move || blobs.remove_unused(&named, age));

@@ -5,15 +5,15 @@
 //! | `core` | rules without HTTP: access, visibility, finals, rankings, packages, passwords |
 //! | `db` | the database; each entity with its statements |
 //! | `blobs` | packages and statements as files |
-//! | `jobs` | long work apart from judging |
+//! | `jobs` | long-running work other than judging |
 //! | `command` | subcommands: backups, users, exports |
 //! | `judging` | the queue, and the threads that judge |
 //! | `transfer` | a contest as a stream for another site |
 //! | `demo` | the example contest |
 //! | `cpus` | which CPUs judge, and which serve pages |
-//! | `housekeeping` | what is removed after some time |
+//! | `housekeeping` | removal of unused files |
 //! | `rankings` | rendered rankings, kept until the data changes |
-//! | `oidc` | sign-in at a provider of OpenID Connect |
+//! | `oidc` | sign-in with a provider of OpenID Connect |
 //! | `http` | pages |
 //! | `text` | the texts of the pages in several languages |
 //! | `app` | what the pages share |
@@ -69,7 +69,7 @@ use text::Locales;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How often ended leases are looked for.
+/// How often the site looks for leases that have ended.
 const EXPIRE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Serves contests, problems, submissions and rankings on the web.
@@ -97,16 +97,16 @@ struct Cli {
     serve: Args,
 }
 
-/// Options of a site that serves.
+/// Options for serving a site.
 #[derive(Debug, clap::Args)]
 struct Args {
     /// The directory for packages and, without --database, for the database
     // Required without a subcommand.
     #[arg(long, value_name = "DIR", required_unless_present = "demo")]
     data: Option<PathBuf>,
-    /// Make an example contest, with users and submissions, if the site has no users
+    /// Create an example contest, with users and submissions, if the site has no users
     ///
-    /// Without --data all data is in a temporary directory, which is removed at the end.
+    /// Without --data, all data is kept in a temporary directory, which is removed at the end.
     #[arg(long)]
     demo: bool,
     /// Use this PostgreSQL database instead of a file in the data directory
@@ -115,7 +115,7 @@ struct Args {
     /// Listen on this address
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
-    /// Tell browsers to send the session by HTTPS only
+    /// Tell browsers to send the session only over HTTPS
     ///
     /// Use this option if browsers reach the site through a proxy with TLS.
     #[arg(long)]
@@ -131,7 +131,7 @@ struct Args {
     /// A file DIR/languages/fr.ftl adds French, or replaces it.
     #[arg(long, value_name = "TAG", default_value = "en")]
     language: String,
-    /// Submissions that are judged at one time [default: one less than CPUs, at least 1]
+    /// Submissions that are judged at the same time [default: one less than CPUs, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
     #[command(flatten)]
@@ -140,11 +140,11 @@ struct Args {
     machine: machine::Options,
 }
 
-/// Options of the sign-in at another service.
+/// Options for sign-in with another service.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Sign-in at another service")]
+#[command(next_help_heading = "Sign-in with another service")]
 struct OidcArgs {
-    /// Let users sign in at this provider of OpenID Connect
+    /// Let users sign in with this provider of OpenID Connect
     ///
     /// The provider must allow the address SITE/oidc/callback.
     #[arg(long, value_name = "URL", requires_all = ["oidc_client_id", "site_url"])]
@@ -158,9 +158,9 @@ struct OidcArgs {
     /// The display name of the provider [default: its host]
     #[arg(long, value_name = "NAME", requires = "oidc_issuer")]
     oidc_name: Option<String>,
-    /// Add a user for each person that signs in there for the first time
+    /// Add a user when a person signs in this way for the first time
     ///
-    /// Otherwise only users that have linked their account can sign in there.
+    /// Otherwise, only users with linked accounts can sign in this way.
     #[arg(long, requires = "oidc_issuer")]
     oidc_sign_up: bool,
     /// A file with the certificates to trust, in PEM, instead of the public authorities
@@ -172,7 +172,7 @@ struct OidcArgs {
 }
 
 impl OidcArgs {
-    /// The provider, if one is chosen.
+    /// The provider, if one is configured.
     fn provider(&self) -> Result<Option<Arc<Provider>>, Failure> {
         let (Some(issuer), Some(client_id), Some(site)) =
             (&self.oidc_issuer, &self.oidc_client_id, &self.site_url)
@@ -266,12 +266,12 @@ fn allow_open_files() {
 }
 
 impl Args {
-    /// The place of the data, and its directory if that is temporary.
+    /// The location of the data, and its directory if the directory is temporary.
     fn place(&self) -> Result<(Place, Option<tempfile::TempDir>), Failure> {
         let temporary = match &self.data {
             Some(_) => None,
             None => Some(millibox_package::temporary::directory().map_err(|error| {
-                Failure::sandbox(format!("cannot make a temporary directory: {error}"))
+                Failure::sandbox(format!("cannot create a temporary directory: {error}"))
             })?),
         };
         let directory = temporary.as_ref().map(|directory| directory.path());

@@ -1,9 +1,9 @@
-//! Sign-in at a provider of OpenID Connect: the authorization code flow with PKCE.
+//! Sign-in with a provider of OpenID Connect: the authorization code flow with PKCE.
 //!
 //! A *flow* is one sign-in of one browser. Its state, its nonce and the verifier of PKCE are random
-//! and are kept in memory, by the digest of a cookie. The answer of the provider ends the flow,
-//! right or wrong, so that it is of no use a second time. The site asks the provider itself for the
-//! ID token, and checks it with keys that it reads from the provider.
+//! and are kept in memory, by the digest of a cookie. The provider's answer ends the flow, whether
+//! the answer is valid or not, so it cannot be used a second time. The site requests the ID token
+//! from the provider itself, and verifies the token with keys that it reads from the provider.
 
 use crate::core::back::Back;
 use crate::core::id_token::{self, Claims, Expected, IdTokenError, Keys};
@@ -25,18 +25,18 @@ use url::Url;
 
 /// How long a flow waits for the provider's answer.
 pub const FLOW_LASTS: Duration = Duration::from_secs(10 * 60);
-/// Flows that wait at one time. Each further one ends the oldest, so that requests that are never
-/// continued do not stop the sign-ins of others.
+/// The maximum number of flows that wait at the same time. An additional flow ends the oldest one,
+/// so abandoned sign-ins do not block those of other users.
 const MAX_FLOWS: usize = 10_000;
 /// How long a request to the provider may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of the longest answer.
+/// The maximum size of an answer, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
-/// How long the description of the provider and its keys are used.
+/// How long the description of the provider and its keys are cached.
 const KNOWN_LASTS: Duration = Duration::from_secs(60 * 60);
-/// The least time between two readings, also of those that fail.
+/// The minimum time between two attempts to read them, including attempts that fail.
 const MIN_PAUSE: Duration = Duration::from_secs(5);
-/// The path to which the provider leads browsers back.
+/// The path to which the provider redirects browsers.
 pub const CALLBACK: &str = "/oidc/callback";
 
 /// A password of the site at the provider. It is never printed.
@@ -61,7 +61,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What an administrator chooses.
+/// The configuration that an administrator chooses.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The display name of the provider.
@@ -71,7 +71,7 @@ pub struct Config {
     pub secret: Secret,
     /// The address of this site in browsers, without a slash at its end.
     pub site: String,
-    /// Whether a person without a user gets one.
+    /// Whether the site adds a user for a person without one.
     pub adds_users: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OidcError {
-    /// An address must have https. Only this machine may be reached without.
+    /// An address does not use https. Only this machine may be reached without https.
     #[error("{0} is not an https address")]
     Insecure(String),
     /// A file with certificates is unreadable.
@@ -90,7 +90,7 @@ pub enum OidcError {
         /// What is wrong.
         why: String,
     },
-    /// The browser has no flow, or the answer belongs to another one.
+    /// The browser has no flow, or the answer belongs to another flow.
     #[error("the sign-in does not exist or has ended")]
     Flow,
     /// The provider has refused the sign-in.
@@ -99,18 +99,18 @@ pub enum OidcError {
     /// The provider cannot be reached, or answers with an error.
     #[error("{step}: {error}")]
     Provider {
-        /// What the site has asked for.
+        /// The purpose of the request.
         step: &'static str,
         /// The failure.
         error: Box<ureq::Error>,
     },
-    /// The provider has failed a moment ago and is not asked again yet.
-    #[error("the provider has failed a moment ago")]
+    /// The provider failed a moment ago and is not contacted again yet.
+    #[error("the provider failed a moment ago")]
     Unavailable,
-    /// An answer of the provider is malformed.
+    /// An answer from the provider is malformed.
     #[error("{step}: the answer is malformed")]
     Malformed {
-        /// What the site has asked for.
+        /// The purpose of the request.
         step: &'static str,
     },
     /// The ID token is not accepted.
@@ -121,12 +121,12 @@ pub enum OidcError {
     Thread(#[from] tokio::task::JoinError),
 }
 
-/// What a flow is for.
+/// The purpose of a flow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purpose {
-    /// Signing in, and where that leads.
+    /// Signing in, and the page that follows.
     SignIn(Back),
-    /// Linking the person with this signed-in user.
+    /// Linking an identity with this signed-in user.
     Link(i64),
 }
 
@@ -138,7 +138,7 @@ struct Flow {
     ends: Instant,
 }
 
-/// The answer of the provider, which the browser brings.
+/// The provider's answer, which the browser delivers.
 #[derive(Debug, Deserialize)]
 pub struct Callback {
     #[serde(default)]
@@ -159,7 +159,7 @@ struct Description {
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
 }
 
-/// What is known of the provider.
+/// The cached description and keys of the provider.
 #[derive(Default)]
 struct Known {
     description: Option<Description>,
@@ -224,11 +224,11 @@ fn random_text() -> String {
 }
 
 impl Provider {
-    /// A provider that is not asked yet. `authorities` is a file with the certificates to trust;
-    /// otherwise the public authorities are trusted.
+    /// A provider that has not been contacted yet. `authorities` is a file with the certificates to
+    /// trust; otherwise the public authorities are trusted.
     ///
     /// # Errors
-    /// An address has no https, or the certificates are unreadable.
+    /// An address does not use https, or the certificates are unreadable.
     pub fn new(config: Config, authorities: Option<&Path>) -> Result<Provider, OidcError> {
         for address in [&config.issuer, &config.site] {
             check_address(address)?;
@@ -257,7 +257,7 @@ impl Provider {
         self.flows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The address to which the provider leads browsers back.
+    /// The address to which the provider redirects browsers.
     pub fn redirect_uri(&self) -> String {
         format!("{}{CALLBACK}", self.config.site)
     }
@@ -292,7 +292,7 @@ impl Provider {
         Ok((self.add_flow(flow, now), url.into()))
     }
 
-    /// Keeps a flow. Returns its token.
+    /// Stores a flow. Returns its token.
     fn add_flow(&self, flow: Flow, now: Instant) -> Token {
         let mut flows = self.flows();
         flows.retain(|_, flow| now < flow.ends);
@@ -320,7 +320,7 @@ impl Provider {
         let flow = self.flows().remove(&token.digest());
         let flow = flow.filter(|flow| Instant::now() < flow.ends);
         let flow = flow.ok_or(OidcError::Flow)?;
-        // The digests are compared, so the time tells nothing about the state.
+        // The digests are compared, so the time of the comparison reveals nothing about the state.
         let digest = |text: &str| hex(&Sha256::digest(text));
         if digest(&callback.state) != digest(&flow.state) {
             return Err(OidcError::Flow);
@@ -398,7 +398,7 @@ impl Provider {
         json(step, answer.call())
     }
 
-    /// Gives the code for an ID token.
+    /// Exchanges the code for an ID token.
     async fn exchange(
         self: &Arc<Self>,
         description: Description,

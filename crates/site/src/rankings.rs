@@ -8,7 +8,7 @@
 //! Only a browser that asks after an event gets a ranking that was rendered a moment ago, because
 //! otherwise each change would let all that follow the ranking wait for the next one.
 //!
-//! Transactions of other processes, such as commands of an administrator, are seen after
+//! Transactions of other processes, such as commands of an administrator, take effect after
 //! [`MAX_AGE`].
 
 use crate::core::standings::{Data, Scope};
@@ -26,16 +26,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long data is used although no transaction of this process has changed it.
+/// How long data is used even if no transaction of this process has changed it.
 const MAX_AGE: Duration = Duration::from_secs(5);
-/// The pause after a reading, as a multiple of the time that the reading took.
+/// The pause after the data was read, as a multiple of the time that reading took.
 const PAUSE_FACTOR: u32 = 2;
 const MAX_PAUSE: Duration = Duration::from_millis(200);
-/// How old a ranking may be that a browser loads after an event.
+/// The maximum age of a ranking that a browser loads after an event.
 const RECENT: Duration = Duration::from_secs(2);
-/// Contests whose rankings are kept.
+/// The maximum number of contests whose rankings are kept.
 const MAX_CONTESTS: usize = 64;
-/// Renderings of one contest that are kept: scopes times formats and languages.
+/// The maximum number of renderings of one contest that are kept, for all scopes, formats and
+/// languages.
 const MAX_PAGES: usize = 64;
 
 /// The form of a ranking.
@@ -45,13 +46,13 @@ pub enum Format {
     Html,
     /// A table for spreadsheets.
     Csv,
-    /// For programs.
+    /// Data for programs.
     Json,
     /// The statistics, for pages.
     Statistics,
 }
 
-/// Writes a ranking as it is at a point in time.
+/// Renders a ranking for a point in time.
 pub type Render = fn(&Data, &Scope, Time) -> String;
 
 /// A ranking as it is sent.
@@ -83,12 +84,12 @@ impl Rendered {
 #[derive(Debug, Default)]
 pub struct Rankings {
     contests: Mutex<HashMap<i64, Arc<Shared>>>,
-    /// How often data was read.
+    /// How often data has been read.
     #[cfg(test)]
     readings: std::sync::atomic::AtomicU64,
 }
 
-/// What is known of one contest, and the last renderings, which are read without waiting.
+/// The cached state of one contest, and its last renderings, which are read without waiting.
 #[derive(Debug, Default)]
 struct Shared {
     contest: tokio::sync::Mutex<Contest>,
@@ -99,11 +100,11 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Recent {
     data: Option<(Instant, Arc<Data>)>,
-    /// A rendering holds until a point in time.
+    /// A rendering is valid until a point in time.
     pages: HashMap<Key, (Instant, Time, Arc<Rendered>)>,
 }
 
-/// What a rendering follows from beside the data.
+/// The key of a rendering: everything that determines it, except the data.
 type Key = (Scope, Format, String);
 
 impl Shared {
@@ -112,7 +113,7 @@ impl Shared {
     }
 }
 
-/// What is known of one contest. Its lock is held while data is read or rendered, so that other
+/// The cached state of one contest. Its lock is held while data is read or rendered, so that other
 /// requests wait for the result.
 #[derive(Debug, Default)]
 struct Contest {
@@ -151,12 +152,12 @@ impl Submissions {
 #[derive(Debug)]
 struct Known {
     data: Arc<Data>,
-    /// The number of commits before the reading.
+    /// The number of commits before the data was read.
     commits: u64,
     read_at: Instant,
     /// The time that reading and rendering took.
     spent: Duration,
-    /// Until when the pages hold.
+    /// The time until which the pages are valid.
     until: Time,
     pages: HashMap<Key, Arc<Rendered>>,
 }
@@ -265,8 +266,8 @@ impl Rankings {
         holds.then(|| page.clone())
     }
 
-    /// The ranking of a contest after a number of commits, for a scope, in a language. The text of
-    /// a format follows from `render` alone.
+    /// The ranking of a contest after a number of commits, for a scope, in a language. Only
+    /// `render` determines the text of a format.
     ///
     /// # Errors
     /// The database cannot be read.

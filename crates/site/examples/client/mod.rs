@@ -1,4 +1,4 @@
-//! A browser without a window, and a site that is started for it.
+//! A headless browser, and a site that is started for it.
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -22,7 +22,8 @@ use tokio::net::TcpStream;
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The user that runs the site if root starts it: the site refuses to run as root.
+/// The user as which the site runs if root starts this program, because the site refuses to run as
+/// root.
 const USER: &str = "61234";
 
 /// An answer with its body.
@@ -44,13 +45,13 @@ impl Answer {
         Err(format!("the status is {}, not {status}: {body}", self.status).into())
     }
 
-    /// The first number in the address that the answer leads to.
+    /// The first number in the address to which the answer redirects.
     pub fn id(&self) -> Result<i64> {
         let location = self.location.as_deref().unwrap_or_default();
         let id = location
             .split(['/', '?'])
             .find_map(|part| part.parse().ok());
-        id.ok_or_else(|| format!("the answer leads to {location:?}").into())
+        id.ok_or_else(|| format!("the answer redirects to {location:?}").into())
     }
 
     /// The number after a text in the body.
@@ -80,7 +81,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Waits for an event and returns its data. `None`: the stream has ended.
+    /// Waits for an event and returns its data. `None` if the stream has ended.
     pub async fn next(&mut self) -> Result<Option<String>> {
         loop {
             if let Some(data) = self.waiting.take() {
@@ -157,7 +158,7 @@ impl Browser {
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(async move {
-            // The next request finds out that the connection has failed.
+            // The next request detects that the connection has failed.
             let _ = connection.await;
         });
         Ok(sender)
@@ -177,7 +178,8 @@ impl Browser {
             .header(ACCEPT, "text/html,*/*")
             .header(ACCEPT_ENCODING, self.encoding);
         if method == Method::POST {
-            // As a form of this site: the site refuses the forms of others.
+            // The request looks like a form of this site, because the site refuses the forms of
+            // others.
             request = request
                 .header(ORIGIN, format!("http://{}", self.host))
                 .header("sec-fetch-site", "same-origin");
@@ -280,7 +282,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Signs a new user up, at `/sign-up` or by a link.
+    /// Signs up a new user, at `/sign-up` or by a link.
     pub async fn sign_up(&mut self, path: &str, login: &str, password: &str) -> Result<()> {
         let fields = [("login", login), ("name", login), ("password", password)];
         self.post(path, &fields).await?.expect(303)?;
@@ -288,11 +290,11 @@ impl Browser {
     }
 }
 
-/// A site with data of its own, which end with this value.
+/// A site with its own data. Dropping this value removes both.
 pub struct Site {
     child: Child,
     pub url: String,
-    /// What the site prints at its start, after its address.
+    /// The lines that the site prints at its start, after its address.
     pub lines: Vec<String>,
     _directory: tempfile::TempDir,
 }
@@ -380,7 +382,8 @@ impl Site {
         link.ok_or_else(|| "the site has printed no link for an administrator".into())
     }
 
-    /// Ends the site as an administrator does, and waits for its end. Fails if it was not clean.
+    /// Stops the site like an administrator, and waits for its end. Fails if the site did not end
+    /// cleanly.
     pub fn end(mut self) -> Result<()> {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
@@ -411,7 +414,7 @@ fn open(directory: &Path) -> Result<()> {
 
 /// The program `millibox-site` beside this example.
 pub fn built_site() -> Result<PathBuf> {
-    // The example lies in `examples`, below the directory of the programs.
+    // The example is in `examples`, below the directory of the programs.
     let this = std::env::current_exe()?;
     let directory = this
         .ancestors()

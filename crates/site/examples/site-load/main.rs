@@ -57,7 +57,7 @@ struct Options {
     /// Seconds in which all users sign in
     #[arg(long, default_value_t = 60.0)]
     sign_in_seconds: f64,
-    /// Users that follow the ranking
+    /// Users following the ranking
     #[arg(long, default_value_t = 500)]
     watchers: usize,
     /// Seconds for which the ranking is followed
@@ -66,13 +66,13 @@ struct Options {
     /// Changes of the ranking in a second
     #[arg(long, default_value_t = 10.0)]
     changes: f64,
-    /// Submissions in the last seconds
+    /// Submissions at the end of the test
     #[arg(long, default_value_t = 300)]
     submissions: usize,
-    /// The last seconds
+    /// Seconds in which these users submit
     #[arg(long, default_value_t = 10.0)]
     submit_seconds: f64,
-    /// Users that are in the ranking, each with a submission [default: all]
+    /// Users in the ranking, each with a submission [default: all]
     #[arg(long)]
     rows: Option<usize>,
     /// Start a server of PostgreSQL for the site
@@ -81,7 +81,7 @@ struct Options {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Further options of the site, such as `--workers 1`
+    /// Additional options of the site, such as `--workers 1`
     #[arg(last = true)]
     options: Vec<String>,
 }
@@ -121,7 +121,7 @@ async fn run(options: Options) -> Result<()> {
     let site = Site::start(&program, &site_options, Stdio::inherit())?;
     let records = Arc::new(Records::default());
     let mut report = Report::new(options.postgres);
-    eprintln!("load: making {} users", options.users);
+    eprintln!("load: creating {} users", options.users);
     let (mut admin, contest) = seed(&site, &options).await?;
     let contest = Arc::new(contest);
 
@@ -188,7 +188,7 @@ fn package() -> Result<Vec<u8>> {
     Ok(archive.finish()?.into_inner())
 }
 
-/// Makes the administrator, the contest and the users.
+/// Creates the administrator, the contest and the users.
 async fn seed(site: &Site, options: &Options) -> Result<(Browser, Contest)> {
     let mut admin = Browser::new(&site.url);
     admin.sign_up(&site.setup()?, "admin", PASSWORD).await?;
@@ -308,7 +308,7 @@ async fn wait_until_judged(admin: &mut Browser, contest: &Contest, ids: &[i64]) 
     let limit = Instant::now() + JUDGE_TIMEOUT;
     let mut waiting: Vec<i64> = ids.to_vec();
     while !waiting.is_empty() && Instant::now() < limit {
-        // The last one is judged last.
+        // The last submission is judged last.
         let path = format!("/submissions/{}", waiting[waiting.len() - 1]);
         let page = admin.get(&path).await?;
         let is_pending = page.status == 200 && !page.body.contains("Accepted");
@@ -321,7 +321,7 @@ async fn wait_until_judged(admin: &mut Browser, contest: &Contest, ids: &[i64]) 
         }
         waiting.pop();
     }
-    // The list of the staff has all of them.
+    // The staff's list contains all submissions.
     let mut found = std::collections::HashSet::new();
     let mut before = String::new();
     loop {
@@ -461,7 +461,7 @@ fn attribute(page: &client::Answer, name: &str) -> Option<String> {
     Some(value.split('"').next()?.replace("&amp;", "&"))
 }
 
-/// Opens the stream of notices of a page, and loads the present notice, as the script does.
+/// Opens the stream of notices of a page, and loads the current notice, like the script.
 async fn follow_notices(
     browser: &mut Browser,
     page: &client::Answer,

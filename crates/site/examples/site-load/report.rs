@@ -1,4 +1,4 @@
-//! What was measured.
+//! The measurements.
 
 use crate::client::{Answer, Result, Site};
 use crate::cpu::Usage;
@@ -130,7 +130,7 @@ impl Report {
         self.phases.push((phase.name, wall, usage));
     }
 
-    /// The submissions of the last seconds.
+    /// Adds the figures of the submissions at the end of the test.
     pub fn submissions(&mut self, wanted: usize, sent: usize, lost: usize, judging: Duration) {
         self.submissions = json!({
             "planned": wanted, "accepted": sent, "lost": lost + (wanted - sent.min(wanted)),

@@ -1,9 +1,9 @@
 //! `millibox site backup` and `millibox site restore`.
 //!
-//! A backup is a directory with a copy of the database, the blobs and a description. It gets its
-//! name when it is complete. Blobs never change and are stored before a row names them: the blobs
-//! that exist before the database is copied, and those that exist after it, include all that the
-//! copy names.
+//! A backup is a directory with a copy of the database, the blobs and a description. It receives
+//! its name when it is complete. Blobs never change and are stored before a row refers to them. So
+//! the blobs that exist before the database is copied and those that exist afterwards include all
+//! blobs that the copy refers to.
 
 use super::{BLOBS, DATABASE, Place, postgres};
 use crate::blobs::is_digest;
@@ -30,7 +30,7 @@ const COPY_CHUNK_BYTES: usize = 64 << 10;
 pub struct Backup {
     #[command(flatten)]
     place: Place,
-    /// The directory to make; it must not exist
+    /// The directory to create; it must not exist
     #[arg(value_name = "BACKUP")]
     to: PathBuf,
 }
@@ -40,7 +40,7 @@ pub struct Backup {
 pub struct Restore {
     #[command(flatten)]
     place: Place,
-    /// The directory that `millibox site backup` has made
+    /// A directory that `millibox site backup` has created
     #[arg(value_name = "BACKUP")]
     from: PathBuf,
 }
@@ -110,7 +110,7 @@ fn copy_blobs(from: &Path, to: &Path) -> Result<u64, Failure> {
             continue;
         }
         let copied_digest = match copy(&entry.path(), &target) {
-            // The site has removed it meanwhile, because no row names it.
+            // The site has removed it in the meantime, because no row refers to it.
             Err(_) if !entry.path().exists() => continue,
             copied => copied?,
         };
@@ -220,7 +220,7 @@ fn describe(from: &Path) -> Result<Description, Failure> {
     Ok(description)
 }
 
-/// Makes a site from a backup.
+/// Creates a site from a backup.
 ///
 /// # Errors
 /// The backup is damaged, a site exists already, or a file cannot be copied.

@@ -1,4 +1,4 @@
-//! Subcommands, which work beside a running site.
+//! Subcommands, which also work while the site runs.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -113,9 +113,9 @@ impl Place {
 /// What to do instead of serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Copy a site to a new directory, also while it runs
+    /// Copy a site, even a running one, to a new directory
     Backup(backup::Backup),
-    /// Make a site from a backup; existing data is never overwritten
+    /// Create a site from a backup; existing data is never overwritten
     Restore(backup::Restore),
     /// List users, add one, or change a password or a role
     User(user::Args),

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 pub struct Export {
     #[command(flatten)]
     place: Place,
-    /// The number of the contest, which is in its address
+    /// The number of the contest, as in its address
     #[arg(value_name = "CONTEST")]
     contest: i64,
-    /// The file to make; `-` is standard output
+    /// The file to create; `-` is standard output
     #[arg(value_name = "FILE")]
     to: PathBuf,
     /// Also export the hashes of passwords, so that users keep them
@@ -29,11 +29,11 @@ pub struct Export {
 pub struct Import {
     #[command(flatten)]
     place: Place,
-    /// The file that `millibox site export` has made; `-` is standard input
+    /// The file that `millibox site export` has created; `-` is standard input
     ///
     /// Users whose logins exist here are matched to the existing users. All others are added as
-    /// users without further rights. Results are taken from the file as they are, so import only
-    /// files of sites that you trust.
+    /// users without additional rights. Results are taken from the file as they are, so import only
+    /// files from sites that you trust.
     #[arg(value_name = "FILE")]
     from: PathBuf,
 }

@@ -44,7 +44,7 @@ enum Action {
     },
     /// Set a password, and end all sessions of the user
     ///
-    /// Without --password-stdin a password is generated and printed.
+    /// Without --password-stdin, a password is generated and printed.
     SetPassword {
         /// The login
         login: String,
@@ -60,7 +60,7 @@ enum Action {
         #[arg(value_enum)]
         role: RoleName,
     },
-    /// Print a path with which the user chooses a new password, once and within 24 hours
+    /// Print a path at which the user can choose a new password, once and within 24 hours
     ResetLink {
         /// The login
         login: String,

@@ -27,7 +27,7 @@ impl Viewer {
         matches!(self.user, Some((_, Role::Admin)))
     }
 
-    /// Whether this is a teacher or an administrator: adds problems and private contests.
+    /// Whether this is a teacher or an administrator. Both may add problems and private contests.
     pub fn is_teacher(self) -> bool {
         matches!(self.user, Some((_, Role::Admin | Role::Teacher)))
     }
@@ -84,7 +84,7 @@ pub struct ContestAccess {
     pub view: bool,
     /// Change it, and see all submissions, full results and everything before it begins.
     pub manage: bool,
-    /// Name and remove owners.
+    /// Appoint and remove owners.
     pub own: bool,
     /// Submit while a round is open.
     pub take_part: bool,
@@ -118,7 +118,7 @@ impl ContestAccess {
         self.take_part && (self.manage || (begins <= now && now < ends))
     }
 
-    /// Whether the ranking has the results of a round for this user.
+    /// Whether the ranking includes the results of a round for this user.
     pub fn sees_ranking(self, begins: Time, ranking_from: Time, now: Time) -> bool {
         self.sees_round(begins, now) && (self.manage || ranking_from <= now)
     }
@@ -129,8 +129,9 @@ impl ContestAccess {
     }
 }
 
-/// The relation of a user to a submission. `manages_contest` is that of the submission's contest;
-/// `None` outside contests. Members of the author's team see what the author sees.
+/// The relation of a user to a submission. `manages_contest` states whether the user manages the
+/// submission's contest; `None` outside contests. Members of the author's team see what the author
+/// sees.
 pub fn submission(
     viewer: Viewer,
     author: i64,
@@ -162,8 +163,8 @@ pub struct JobAccess {
     pub control: bool,
 }
 
-/// What a user may do with a job. `problem_owner` is that of the problem that the job changes;
-/// `manages_contest` is that of its contest.
+/// What a user may do with a job. `problem_owner` owns the problem that the job changes;
+/// `manages_contest` states whether the user manages the job's contest.
 pub fn job(
     viewer: Viewer,
     creator: i64,

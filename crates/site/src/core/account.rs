@@ -1,10 +1,10 @@
-//! What the fields of an account may be.
+//! The rules for the fields of an account.
 
 use super::password;
 
-/// Characters of the longest login and name.
+/// The maximum length of a login and of a name, in characters.
 pub const MAX_NAME: usize = 64;
-/// Characters of the longest e-mail address.
+/// The maximum length of an e-mail address, in characters.
 const MAX_EMAIL: usize = 254;
 
 /// Why a field of an account is not accepted.
@@ -12,23 +12,23 @@ const MAX_EMAIL: usize = 254;
 #[non_exhaustive]
 pub enum AccountError {
     /// The login is empty or too long, or contains a character that is not allowed.
-    #[error("A login has 1 to 64 letters, digits, dots, hyphens and underscores.")]
+    #[error("A login must have 1 to 64 letters, digits, dots, hyphens and underscores.")]
     Login,
     /// The name is empty or too long.
-    #[error("A name has 1 to 64 characters.")]
+    #[error("A name must have 1 to 64 characters.")]
     Name,
     /// The e-mail address is malformed.
-    #[error("An e-mail address has a name, an @ and a host, and no spaces.")]
+    #[error("An e-mail address must have a name, an @ and a host, and no spaces.")]
     Email,
     /// The password is too short or too long.
-    #[error("A password has at least 8 characters, and at most 256 bytes.")]
+    #[error("A password must have at least 8 characters, and at most 256 bytes.")]
     Password,
 }
 
 /// Checks a login.
 ///
 /// # Errors
-/// It is empty or too long, or contains characters other than letters, digits and `_.-`.
+/// The login is empty or too long, or contains characters other than letters, digits and `_.-`.
 pub fn check_login(login: &str) -> Result<(), AccountError> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let fits = (1..=MAX_NAME).contains(&login.len()) && login.chars().all(is_allowed);
@@ -38,7 +38,7 @@ pub fn check_login(login: &str) -> Result<(), AccountError> {
 /// Checks the name of a person.
 ///
 /// # Errors
-/// It is empty or too long.
+/// The name is empty or too long.
 pub fn check_name(name: &str) -> Result<(), AccountError> {
     let length = name.trim().chars().count();
     let fits = (1..=MAX_NAME).contains(&length) && !name.chars().any(char::is_control);
@@ -62,7 +62,7 @@ pub fn check_email(email: &str) -> Result<(), AccountError> {
 /// Checks a new password.
 ///
 /// # Errors
-/// It is too short or too long.
+/// The password is too short or too long.
 pub fn check_password(password: &str) -> Result<(), AccountError> {
     let fits = password::LENGTHS.contains(&password.len());
     fits.then_some(()).ok_or(AccountError::Password)

@@ -1,11 +1,11 @@
-//! Where a page leads back to: an address of this site, and never one of another site.
+//! The address to which a form returns. It is always an address of this site.
 
 use serde::Deserialize;
 
-/// Bytes of the longest address. Sign-ins that wait keep it in memory.
+/// The maximum length of an address, in bytes. Pending sign-ins keep it in memory.
 const MAX_BYTES: usize = 500;
 
-/// An address of this site to which a form leads back, if it has one.
+/// An address of this site to which a form returns, if any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub struct Back(Option<String>);
@@ -17,7 +17,7 @@ impl From<String> for Back {
 }
 
 impl Back {
-    /// The address, or another one in its place.
+    /// The address, or `other` if it is absent.
     pub fn or<'a>(&'a self, other: &'a str) -> &'a str {
         self.0.as_deref().unwrap_or(other)
     }
@@ -27,7 +27,7 @@ impl Back {
         self.0.as_deref()
     }
 
-    /// A query that passes the address on; empty without an address.
+    /// A query that passes on the address; empty without an address.
     pub fn query(&self) -> String {
         let Some(address) = &self.0 else {
             return String::new();

@@ -1,4 +1,4 @@
-//! What has changed for a program since it asked last.
+//! The changes since the last request of a program.
 //!
 //! Objects are divided into parts by their numbers. A token has a short digest of each part that
 //! the program has, as the program saw it. The answer has the parts whose digests differ, as they
@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MIN_SHIFT: u8 = submission_part::SHIFT;
 /// The greatest one.
 const MAX_SHIFT: u8 = 30;
-/// Parts of one collection. More objects make larger parts.
+/// The maximum number of parts of one collection. With more objects, the parts become larger.
 const MAX_PARTS: usize = 512;
 /// The first byte of a token.
 const VERSION: u8 = 1;
@@ -33,7 +33,7 @@ pub struct Known {
     parts: BTreeMap<u32, Digest>,
 }
 
-/// What a program has.
+/// The state of a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
     pub submissions: Known,
@@ -75,7 +75,7 @@ fn part(id: i64, shift: u8) -> u32 {
 }
 
 impl Known {
-    /// Larger parts. All parts are then sent again.
+    /// Enlarges the parts. All parts are then sent again.
     fn grow(&mut self, shift: u8) {
         let by = shift - self.shift;
         let parts = self
@@ -205,7 +205,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
 }
 
 impl State {
-    /// The token of a program that has this.
+    /// The token of a program in this state.
     pub fn token(&self) -> String {
         let mut bytes = vec![VERSION];
         self.submissions.write(&mut bytes);
@@ -214,7 +214,7 @@ impl State {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// What the program with a token has. `None`: the token is malformed.
+    /// The state of the program with a token; `None` if the token is malformed.
     pub fn of_token(token: &str) -> Option<State> {
         let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
         let mut bytes = bytes.as_slice();
@@ -227,7 +227,8 @@ impl State {
         (version == VERSION && bytes.is_empty()).then_some(state)
     }
 
-    /// The tag of the ranking if the program has another one. The program has it from then on.
+    /// Returns the tag of the ranking if the program has a different one, and records that the
+    /// program has it.
     pub fn ranking(&mut self, tag: String) -> Option<String> {
         let now = digest(tag.as_bytes());
         let before = std::mem::replace(&mut self.ranking, now);
@@ -287,7 +288,7 @@ mod tests {
     }
 
     impl Program {
-        /// Asks once. Returns whether there is more, and the number of objects.
+        /// Sends one request. Returns whether there is more, and the number of objects.
         fn ask(&mut self, site: &BTreeMap<i64, u64>, room: usize) -> (bool, usize) {
             let mut state = match self.token.as_str() {
                 "" => State::default(),
@@ -329,7 +330,7 @@ mod tests {
                         _ => site.insert(id, next(&mut seed)),
                     };
                 }
-                // The site changes also between the parts of an answer.
+                // The site also changes between the parts of an answer.
                 let (more, received) = program.ask(&site, 50);
                 assert!(received < 50 + (1 << 14), "{received}");
                 if round % 3 == 0 || !more {

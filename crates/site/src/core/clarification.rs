@@ -1,30 +1,30 @@
 //! What a user sees of questions, answers and announcements.
 //!
-//! Questions are seen by their authors, the authors' teams and the staff of the contest. Answers to
-//! all are seen by all people that see the contest. What concerns a problem is hidden until the
-//! round of the problem has begun for the viewer.
+//! A question is visible to its author, the author's team and the staff of the contest. An answer
+//! to all is visible to everyone with access to the contest. Questions and answers about a problem
+//! are hidden until the round of the problem has begun for the viewer.
 
 use super::access::ContestAccess;
 use super::time::Time;
 use crate::db::clarification::Audience;
 
-/// Characters of the longest question, answer or announcement.
+/// The maximum length of a question, an answer or an announcement, in characters.
 pub const MAX_TEXT: usize = 4000;
-/// Canned answers of a contest.
+/// The maximum number of canned answers of a contest.
 pub const MAX_CANNED: usize = 50;
-/// Characters of the longest canned answer.
+/// The maximum length of a canned answer, in characters.
 pub const MAX_CANNED_TEXT: usize = 500;
 
-/// What the rule depends on. An announcement is an answer without a question.
+/// The facts on which visibility depends. An announcement is an answer without a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// Whether the viewer or the viewer's team has asked.
     pub is_own: bool,
-    /// The people that see the answer.
+    /// The audience of the answer.
     pub audience: Audience,
     /// Whether there is an answer.
     pub is_answered: bool,
-    /// When the round of the problem begins for the viewer; `None`: it concerns no problem.
+    /// When the round of the problem begins for the viewer; `None` if it concerns no problem.
     pub begins: Option<Time>,
 }
 
@@ -38,7 +38,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Whether the user knows of it at all.
+    /// Whether the user sees any part of the clarification.
     pub fn any(self) -> bool {
         self.question || self.answer
     }
@@ -56,12 +56,13 @@ pub fn seen(access: ContestAccess, facts: Facts, now: Time) -> Seen {
     }
 }
 
-/// From when an answer was shown to a viewer: since it was given, or since the round has begun.
+/// The time from which an answer is visible to a viewer: when it was given, or when the round
+/// began.
 pub fn shown_at(answered_at: Time, begins: Option<Time>) -> Time {
     answered_at.max(begins.unwrap_or(Time::ALWAYS))
 }
 
-/// The text of a form without spaces around it, if its length is accepted.
+/// The text of a form without surrounding spaces, if its length is allowed.
 pub fn text(text: &str, max: usize) -> Option<String> {
     let text = text.replace("\r\n", "\n").trim().to_owned();
     (1..=max).contains(&text.chars().count()).then_some(text)
@@ -74,8 +75,9 @@ mod tests {
     use crate::db::contest::{MemberRole, Visibility};
     use crate::db::user::Role;
 
-    /// Viewer, contest, own question, audience, answer: what is seen before and after the round
-    /// begins (`q`: the question, `a`: the answer), and of what concerns no problem.
+    /// Viewer, contest, own question, audience, answer: what the viewer sees before and after the
+    /// round begins (`q`: the question, `a`: the answer), and what the viewer sees if no problem is
+    /// concerned.
     #[test]
     fn clarification_is_visible_by_this_table() {
         use Audience::{All, Author, Quoted};

@@ -4,15 +4,15 @@ use super::access::ContestAccess;
 use super::time::Time;
 use crate::db::contest_file::FileAudience;
 
-/// Files of one contest.
+/// The maximum number of files of one contest.
 pub const MAX_FILES: usize = 100;
-/// Characters of the longest name.
+/// The maximum length of a name, in characters.
 pub const MAX_FILE_NAME: usize = 100;
-/// Characters of the longest description.
+/// The maximum length of a description, in characters.
 pub const MAX_DESCRIPTION: usize = 500;
 
-/// Whether a user may load a file now. `begins` is when its round begins for the user; `None`: the
-/// file belongs to no round.
+/// Whether a user may download a file now. `begins` is the time at which its round begins for the
+/// user; `None` if the file belongs to no round.
 pub fn is_seen(
     access: ContestAccess,
     audience: FileAudience,

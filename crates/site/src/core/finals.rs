@@ -1,8 +1,8 @@
 //! Which submission of a user to a problem counts: the final one.
 //!
-//! There are two of them. The *full* final follows from complete results. The *initial* final is
-//! what contestants see before the full results: it follows only from what they may know, so it
-//! reveals nothing else.
+//! There are two final submissions. The *full* final is chosen by complete results. The *initial*
+//! final, which contestants see before the full results, is chosen only by results that they may
+//! know, so it reveals nothing else.
 
 use super::score::Score;
 use super::verdict::Verdict;
@@ -14,7 +14,8 @@ text_enum! {
     FinalMethod {
         /// The last one that compiles.
         LastCompiling = "last_compiling",
-        /// The one with the most points; of several the one with the best verdict, then the last.
+        /// The one with the most points; of several, the one with the best verdict, then the latest
+        /// one.
         Best = "best",
     }
 }
@@ -34,7 +35,7 @@ text_enum! {
 /// A submission of one user to one problem, with its results so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// Ids rise with time.
+    /// The id of the submission. Ids increase with time.
     pub id: i64,
     /// Whether it may become final.
     pub counts: bool,
@@ -179,7 +180,7 @@ pub(super) mod tests {
             }
         }
 
-        /// Without revealing, complete results change nothing that contestants see.
+        /// If nothing is revealed, complete results change nothing that contestants see.
         #[test]
         fn initial_final_is_independent_of_hidden_results(
             attempts in attempts(),

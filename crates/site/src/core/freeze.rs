@@ -5,7 +5,7 @@ use super::time::Time;
 /// When the ranking of a round is frozen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freeze {
-    /// The beginning; "never": the ranking is not frozen.
+    /// The beginning; "never" if the ranking is not frozen.
     pub from: Time,
     /// The end. It may be long after the round.
     pub thaw: Time,
@@ -17,7 +17,7 @@ impl Freeze {
         self.from <= now && now < self.thaw
     }
 
-    /// Whether the public ranking shows the submission of this time as pending.
+    /// Whether the public ranking shows a submission of this time as pending.
     pub fn hides(self, submitted_at: Time, now: Time) -> bool {
         self.is_on(now) && self.from <= submitted_at
     }

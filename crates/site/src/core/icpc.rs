@@ -1,18 +1,18 @@
-//! The scoring of the ICPC: solved problems count, then the least penalty.
+//! ICPC scoring: the number of solved problems counts, then the lowest penalty.
 
 use super::verdict::Verdict;
 
-/// Microseconds of a minute.
+/// Microseconds in a minute.
 const MINUTE: i64 = 60_000_000;
 
-/// A submission that counts, in the order of its time.
+/// A submission that counts. Attempts are ordered by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     /// The submission.
     pub submission: i64,
-    /// Microseconds since the participant's beginning of the round.
+    /// Microseconds since the beginning of the round for the participant.
     pub time: i64,
-    /// The verdict; `None`: it is pending, or the ranking is frozen.
+    /// The verdict; `None` if it is pending or the ranking is frozen.
     pub verdict: Option<Verdict>,
 }
 
@@ -21,9 +21,9 @@ pub struct Attempt {
 pub struct Solved {
     /// The submission.
     pub submission: i64,
-    /// Microseconds since the participant's beginning of the round.
+    /// Microseconds since the beginning of the round for the participant.
     pub time: i64,
-    /// Whether no other participant was earlier.
+    /// Whether no other participant solved the problem earlier.
     pub is_first: bool,
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     /// Attempts from text: `a` accepted, `w` wrong, `t` time limit, `c` compile error, `?` pending;
-    /// one each 90 seconds.
+    /// one every 90 seconds.
     fn attempts(text: &str) -> Vec<Attempt> {
         (1..)
             .zip(text.chars())
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(first(&[&ada[..1], &[]]), None);
         assert_eq!(first(&[&bob, &[at(3, 19, None)]]), None);
         assert_eq!(first(&[&bob, &[at(3, 21, None)]]), Some(2));
-        // Of two at the same time, the submission with the lesser number was first.
+        // Of two submissions at the same time, the one with the lower number was first.
         assert_eq!(first(&[&bob, &[at(1, 20, right)]]), Some(1));
     }
 }

@@ -1,8 +1,8 @@
-//! ID tokens of OpenID Connect: signed claims about a person that has signed in elsewhere.
+//! ID tokens of OpenID Connect: signed claims about a person's sign-in at another service.
 //!
-//! Only signatures with public keys are accepted. A token names its algorithm itself, so a name
-//! that is not in [`Algorithm`], such as `none` or one with a shared secret, is rejected, and a key
-//! is used only with the algorithms of its own type.
+//! Only signatures with public keys are accepted. A token itself names its algorithm. So an
+//! algorithm that is not in [`Algorithm`], such as `none` or one with a shared secret, is rejected,
+//! and a key is used only with the algorithms of its own type.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,27 +13,27 @@ use ring::signature::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How far the clocks of provider and site may differ, in seconds.
+/// How much the clocks of provider and site may differ, in seconds.
 const MAX_SKEW: f64 = 60.0;
-/// Characters of the longest subject (OpenID Connect Core, section 2).
+/// The maximum length of a subject, in characters (OpenID Connect Core, section 2).
 const MAX_SUBJECT: usize = 255;
-/// Bytes of the longest token.
+/// The maximum length of a token, in bytes.
 const MAX_TOKEN: usize = 64 << 10;
 
 /// Why a token is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdTokenError {
-    /// It is not a signed token in the compact form, or its claims are malformed.
+    /// The text is not a signed token in the compact form, or its claims are malformed.
     #[error("the token is malformed")]
     Malformed,
-    /// It names an algorithm without a public key, or an unknown one.
+    /// The token names an algorithm without a public key, or an unknown one.
     #[error("the token names an algorithm that is not accepted")]
     Algorithm,
-    /// No key of the provider fits.
+    /// No key of the provider matches.
     #[error("no key of the provider matches the token")]
     UnknownKey,
-    /// The signature does not belong to the content.
+    /// The signature does not match the content.
     #[error("the signature of the token is wrong")]
     Signature,
     /// Another provider has issued it.
@@ -42,7 +42,7 @@ pub enum IdTokenError {
     /// It is for another client.
     #[error("the token is for another client")]
     Audience,
-    /// It is no longer valid, or not yet.
+    /// The token is no longer valid, or not yet valid.
     #[error("the token is not valid at this time")]
     Time,
     /// It belongs to another sign-in.
@@ -113,7 +113,7 @@ enum Audience {
     Many(Vec<String>),
 }
 
-/// What the site uses of a token.
+/// The claims that the site uses.
 #[derive(Debug, Deserialize)]
 pub struct Claims {
     iss: String,
@@ -136,7 +136,7 @@ impl Claims {
     pub fn verified_email(&self) -> Option<&str> {
         let is_verified = match &self.email_verified {
             Some(Value::Bool(is_verified)) => *is_verified,
-            // Some providers send a text.
+            // Some providers send a string.
             Some(Value::String(text)) => text == "true",
             _ => false,
         };
@@ -144,7 +144,7 @@ impl Claims {
     }
 }
 
-/// What a token must be about.
+/// The values that a token must contain.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected<'a> {
     pub issuer: &'a str,
@@ -152,7 +152,7 @@ pub struct Expected<'a> {
     pub nonce: &'a str,
 }
 
-/// The claims of a token whose signature and claims are right. `now` is in seconds since 1970.
+/// Verifies a token, and returns its claims. `now` is in seconds since 1970.
 ///
 /// # Errors
 /// The token is not accepted.
@@ -190,7 +190,8 @@ fn check(claims: &Claims, expected: Expected<'_>, now: f64) -> Result<(), IdToke
     }
     let is_addressed = match &claims.aud {
         Audience::One(one) => one == expected.client,
-        // Another audience might have made the token: only the authorized party counts then.
+        // With several audiences, the token may have been issued to another client, so only the
+        // authorized party counts.
         Audience::Many(many) => match &many[..] {
             [one] => one == expected.client,
             many => {

@@ -1,4 +1,4 @@
-//! Statements in LaTeX: which program compiles them, and what they lack.
+//! Statements in LaTeX: the programs that compile them, and the preamble that fragments lack.
 
 use super::package::Sample;
 use millibox_languages::suite::{Faults, Suites};
@@ -44,8 +44,8 @@ pub fn suites() -> Result<Suites, Faults> {
     Suites::from_files(&ENGINES.map(file))
 }
 
-/// The programs that can compile a source, the preferred one first. A source can name one of them
-/// in a comment, as editors read it: `% !TEX program = xelatex`.
+/// The programs that can compile a source, the preferred one first. A source can name one of the
+/// programs in a comment that editors read, too: `% !TEX program = xelatex`.
 pub fn engines(source: &str) -> Vec<&'static str> {
     let all = ENGINES.map(|(engine, _)| engine);
     let named = source.lines().find_map(|line| {
@@ -156,7 +156,7 @@ pub fn printable_samples(samples: &[Sample]) -> &[Sample] {
     }
 }
 
-/// The source without its comments, which may tell more than contestants should know.
+/// The source without its comments, which may reveal more than contestants should know.
 pub fn without_comments(source: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(source.len());
     for line in source.split_inclusive(|byte| *byte == b'\n') {
@@ -167,7 +167,8 @@ pub fn without_comments(source: &[u8]) -> Vec<u8> {
             begins
         });
         match comment {
-            // A line of its own leaves nothing; elsewhere the sign also hides the end of the line.
+            // A comment on its own line is removed with the line. Elsewhere, the percent sign also
+            // hides the end of the line.
             Some(at) if line[..at].iter().all(u8::is_ascii_whitespace) => {}
             Some(at) => {
                 kept.extend_from_slice(&line[..=at]);

@@ -1,7 +1,7 @@
 //! Statements in Markdown with formulas in LaTeX, as HTML with MathML.
 //!
-//! Statements come from authors of problems, so nothing in them may act in the pages of the site.
-//! HTML in them is shown as text, links lead to web pages only, and images are files of the
+//! Statements come from problem authors, so they must not contain active content. HTML in them is
+//! shown as text, links lead only to web pages and e-mail addresses, and images are files of the
 //! package.
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
@@ -149,7 +149,7 @@ fn mathml(formula: &str, display_mode: DisplayMode) -> Option<String> {
         display_mode,
         ..RenderConfig::default()
     };
-    // The renderer writes a backslash before a space as the name of a character.
+    // The renderer would write a backslash before a space as the name of a character.
     let formula_for_renderer = formula.replace("\\ ", "\\; ");
     let storage = Storage::new();
     let parser = pulldown_latex::Parser::new(&formula_for_renderer, &storage);
@@ -162,7 +162,7 @@ fn mathml(formula: &str, display_mode: DisplayMode) -> Option<String> {
     (is_rendered && is_mathml(&rendered)).then_some(rendered)
 }
 
-/// Whether a text has elements of MathML only.
+/// Whether a text has only elements of MathML.
 fn is_mathml(text: &str) -> bool {
     text.split('<').skip(1).all(|tag| {
         let tag = tag.strip_prefix('/').unwrap_or(tag);

@@ -1,4 +1,4 @@
-//! The rules of the site, without HTTP and without statements of the database.
+//! The rules of the site, without HTTP and SQL.
 
 pub mod access;
 pub mod account;

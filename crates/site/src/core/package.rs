@@ -1,4 +1,4 @@
-//! What the site keeps of a problem package beside the archive.
+//! The data that the site keeps of a problem package in addition to the archive.
 
 use super::latex;
 use super::markdown::MAX_STATEMENT;
@@ -11,20 +11,20 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Bytes of the largest statement or image.
+/// The maximum size of a statement or an image, in bytes.
 pub const MAX_FILE: u64 = 10 << 20;
 /// Bytes of the longest source in LaTeX with the values of constants.
 const MAX_LATEX: usize = 10 << 20;
 /// Statements and images of one package.
 const MAX_FILES: usize = 100;
-/// Bytes of the largest input or answer that is shown as an example.
+/// The maximum size of an input or answer that is shown as an example, in bytes.
 const MAX_SAMPLE: u64 = 4 << 10;
-/// Examples that are shown.
+/// The maximum number of examples that are shown.
 const MAX_SAMPLES: usize = 10;
 /// Directories with statements in ICPC packages.
 pub const STATEMENT_DIRECTORIES: [&str; 2] = ["statement", "problem_statement"];
 
-/// What pages show of a package.
+/// The data of a package that pages show.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The title.
@@ -37,7 +37,7 @@ pub struct Manifest {
     pub tests: usize,
     /// The limit on CPU time, unless tests differ or it is measured.
     pub cpu_time_ms: Option<u64>,
-    /// The greatest limit on CPU time of a test, unless it is measured.
+    /// The largest limit on CPU time of a test, unless it is measured.
     #[serde(default)]
     pub longest_cpu_time_ms: Option<u64>,
     /// The limit on memory.
@@ -48,7 +48,7 @@ pub struct Manifest {
     pub initial_groups: Vec<String>,
     /// Statements, at most one in Markdown for each language.
     pub statements: Vec<Statement>,
-    /// Statements in LaTeX of which there is no PDF.
+    /// Statements in LaTeX without a PDF.
     #[serde(default)]
     pub sources: Vec<Source>,
     /// Images of statements.
@@ -64,7 +64,7 @@ pub struct Manifest {
 pub struct Statement {
     /// The language, such as `en`.
     pub language: String,
-    /// Whether it is a PDF; otherwise it is Markdown.
+    /// Whether the statement is a PDF; otherwise it is Markdown.
     pub is_pdf: bool,
     /// The digest of its content.
     pub digest: String,
@@ -77,9 +77,10 @@ pub struct Source {
     pub language: String,
     /// The path in the package.
     pub path: PathBuf,
-    /// The digest of its content without comments.
+    /// The digest of the source without comments.
     pub digest: String,
-    /// Why there is no PDF, once a job has tried to make one. Secret, like the package.
+    /// Why there is no PDF, once a job has tried to make one. The reason is secret, like the
+    /// package.
     pub failure: Option<String>,
 }
 
@@ -107,10 +108,10 @@ pub struct Sample {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackageError {
-    /// It has mistakes.
-    #[error("the package has mistakes: {}", list(.0))]
+    /// It contains errors.
+    #[error("the package has errors: {}", list(.0))]
     Faults(Vec<Fault>),
-    /// It cannot be read or stored.
+    /// The package cannot be read or stored.
     #[error("cannot store the package: {0}")]
     System(#[from] std::io::Error),
     /// It cannot be stored.
@@ -124,7 +125,7 @@ fn list(faults: &[Fault]) -> String {
 }
 
 impl PackageError {
-    /// The mistakes, or what has failed.
+    /// The errors, or the cause of the failure.
     pub fn lines(&self) -> String {
         match self {
             PackageError::Faults(faults) => {
@@ -139,23 +140,23 @@ impl PackageError {
 impl Manifest {
     /// The stored form.
     pub fn json(&self) -> String {
-        // Texts and numbers always have a form in JSON.
+        // Texts and numbers can always be represented in JSON.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the stored form. What is unreadable is empty.
+    /// Reads the stored form. An unreadable form becomes an empty manifest.
     pub fn of_json(text: &str) -> Manifest {
         serde_json::from_str(text).unwrap_or_default()
     }
 
-    /// What the owner of the package should know.
+    /// Remarks for the owner of the package.
     pub fn remarks(&self) -> Vec<&str> {
         let warnings = self.warnings.iter().map(String::as_str);
         let failures = self.sources.iter().filter_map(|it| it.failure.as_deref());
         warnings.chain(failures).collect()
     }
 
-    /// The statement in Markdown, in English if there is one.
+    /// The Markdown statement: the English one, if it exists.
     pub fn markdown(&self) -> Option<&Statement> {
         let mut all = self.statements.iter().filter(|one| !one.is_pdf);
         let first = all.clone().next();
@@ -166,7 +167,7 @@ impl Manifest {
 /// Opens a package whose archive is stored. `name` is the name of the uploaded file.
 ///
 /// # Errors
-/// The package has mistakes or cannot be read.
+/// The package contains errors or cannot be read.
 pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), PackageError> {
     // The reader takes the short name of some packages from the name of the archive.
     let directory = millibox_package::temporary::directory()?;
@@ -189,16 +190,17 @@ fn below(mut fault: Fault, directory: &Path) -> Fault {
     fault
 }
 
-/// Reads what pages show of a package, and stores its statements and images.
+/// Reads the data of a package that pages show, and stores its statements and images.
 ///
 /// # Errors
-/// The package has mistakes, or its files cannot be stored.
+/// The package contains errors, or its files cannot be stored.
 pub fn read(archive: &Path, name: &str, blobs: &Blobs) -> Result<Manifest, PackageError> {
     let (problem, directory) = open(archive, name)?;
     manifest(&problem, directory.path(), blobs)
 }
 
-/// What pages show of a package that was opened in `directory`. Stores its statements and images.
+/// The data that pages show of a package that was opened in `directory`. Stores its statements and
+/// images.
 ///
 /// # Errors
 /// The files cannot be stored.
@@ -253,7 +255,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The greatest limit on CPU time.
+/// The largest limit on CPU time.
 fn longest_cpu_time_ms(problem: &Problem) -> Option<u64> {
     cpu_times(problem).flatten().max().map(milliseconds)
 }
@@ -295,7 +297,7 @@ fn below_package(problem: &Problem, path: &Path) -> PathBuf {
     below.unwrap_or(path).to_owned()
 }
 
-/// Whether a file in LaTeX is a statement, and not a part of one.
+/// Whether a file in LaTeX is a statement rather than a part of a statement.
 fn is_statement(problem: &Problem, stem: &str) -> bool {
     problem.statement.is_some() || stem == "problem" || stem.starts_with("problem.")
 }

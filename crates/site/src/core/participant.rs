@@ -1,13 +1,13 @@
 //! The times of a round for one participant.
 //!
 //! A participant may begin later than others (the delay), have extra time, or start a clock by
-//! opening the round. These rules answer when the round begins and ends for the participant. Every
-//! page asks them, and never the times of the round itself.
+//! opening the round. These rules determine when the round begins and ends for the participant.
+//! Every page uses them instead of the times of the round itself.
 
 use super::time::Time;
 use std::time::Duration;
 
-/// The times of a round that hold for all participants.
+/// The times of a round that apply to all participants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// The beginning.
@@ -16,7 +16,7 @@ pub struct Schedule {
     pub ends: Time,
     /// When everything is shown.
     pub full_results: Time,
-    /// How long the clock of each participant runs; `None`: all have the same clock.
+    /// How long the clock of each participant runs; `None` if all share the same clock.
     pub window: Option<Duration>,
 }
 
@@ -27,27 +27,28 @@ pub struct Personal {
     pub delay: Duration,
     /// How much longer the round lasts.
     pub extra: Duration,
-    /// When the participant has started the clock.
+    /// When the participant started the clock.
     pub started_at: Option<Time>,
 }
 
 /// The times of a round for one participant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnTimes {
-    /// From when the participant knows of the round.
+    /// The time from which the participant sees that the round exists.
     pub opens: Time,
-    /// From when the participant sees the problems, and from when contest time counts.
+    /// The time from which the participant sees the problems and contest time counts.
     pub begins: Time,
-    /// Until when the participant may submit.
+    /// The time until which the participant may submit.
     pub ends: Time,
     /// When the participant sees everything.
     pub full_results: Time,
-    /// Until when the participant may start the clock; `None`: there is nothing to start.
+    /// The time until which the participant may start the clock; `None` if there is no clock to
+    /// start.
     pub starts_until: Option<Time>,
 }
 
 impl Schedule {
-    /// The times as they are stored.
+    /// Converts the stored times.
     pub fn new(begins: Time, ends: Time, full_results: Time, window_seconds: Option<i64>) -> Self {
         let seconds = |stored: i64| Duration::from_secs(stored.unsigned_abs());
         Schedule {
@@ -71,7 +72,7 @@ impl Schedule {
             // The problems are secret until the clock runs or can no longer be started.
             (Some(_), None) => (last_start, last_start, Some(last_start)),
         };
-        // Full results that are due after the round are due after the participant's own end.
+        // Full results that are due after the round are not due before the participant's own end.
         let full_results = if self.full_results >= self.ends {
             shift(shift(self.full_results, personal.delay), personal.extra)
         } else {
@@ -87,7 +88,7 @@ impl Schedule {
     }
 }
 
-/// A later time. "Always" and "never" stay what they are.
+/// The time shifted by a duration. "Always" and "never" do not change.
 fn shift(time: Time, by: Duration) -> Time {
     match time {
         Time::ALWAYS | Time::NEVER => time,

@@ -5,9 +5,9 @@ use argon2::{Argon2, PasswordHash};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Bytes of the shortest and longest password.
+/// The minimum and maximum length of a password, in bytes.
 pub const LENGTHS: std::ops::RangeInclusive<usize> = 8..=256;
-/// Requests that wait for a hash. Each further one is refused.
+/// The maximum number of requests that wait for a hash. Additional requests are refused.
 const MAX_WAITING: usize = 1000;
 
 /// Why a password was neither hashed nor verified.
@@ -38,7 +38,7 @@ pub struct Passwords {
 }
 
 impl Passwords {
-    /// Hashes at most `threads` passwords at one time.
+    /// Hashes at most `threads` passwords at the same time.
     ///
     /// # Errors
     /// The hash function does not work.
@@ -59,7 +59,8 @@ impl Passwords {
         self.run(move || hash(&password)).await
     }
 
-    /// Whether a password fits a stored hash. Without a hash it takes as long and returns false.
+    /// Whether a password matches a stored hash. Without a hash, the check takes as long and
+    /// returns false.
     ///
     /// # Errors
     /// Too many requests wait, or the stored hash is malformed.
@@ -128,7 +129,7 @@ mod tests {
         );
         assert!(!passwords.verify("correct horse", None).await.unwrap());
         let second = passwords.hash("correct horse").await.unwrap();
-        assert_ne!(stored, second, "each hash has a salt of its own");
+        assert_ne!(stored, second, "each hash has its own salt");
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Sign-ins with a right password that wait for a one-time password.
+//! Sign-ins with a correct password that wait for a one-time password.
 
 use super::back::Back;
 use super::token::Token;
@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a sign-in waits.
+/// How long a sign-in may wait.
 pub const PENDING_LASTS: Duration = Duration::from_secs(5 * 60);
-/// Sign-ins that wait at one time. Each further one is refused.
+/// The maximum number of sign-ins that wait at the same time. Additional sign-ins are refused.
 const MAX_PENDING: usize = 10_000;
 
 /// A sign-in that waits.
@@ -18,7 +18,7 @@ pub struct SignIn {
     pub user: i64,
     /// Whether the user wants to stay signed in.
     pub keep: bool,
-    /// Where it leads.
+    /// The page that follows the sign-in.
     pub back: Back,
 }
 
@@ -29,7 +29,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Adds a sign-in. `None`: too many wait.
+    /// Adds a sign-in. Returns `None` if too many sign-ins are waiting.
     pub fn add(&self, sign_in: SignIn, now: Instant) -> Option<Token> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|_, (_, end)| now < *end);
@@ -41,7 +41,7 @@ impl Pending {
         Some(token)
     }
 
-    /// The sign-in of a token, which keeps waiting.
+    /// The sign-in of a token, which continues to wait.
     pub fn get(&self, token: &Token, now: Instant) -> Option<SignIn> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let (sign_in, end) = waiting.get(&token.digest())?;

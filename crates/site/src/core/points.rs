@@ -1,4 +1,4 @@
-//! The scoring by points: one final submission counts for each problem.
+//! Scoring by points: one final submission counts for each problem.
 
 use super::finals::{Attempt, FinalMethod, Reveal, full_final, initial_final};
 use super::score::Score;
@@ -22,7 +22,7 @@ pub struct Final {
     pub submission: i64,
     /// The verdict that the viewer may see.
     pub verdict: Option<Verdict>,
-    /// The points. `None`: they are hidden and count 0.
+    /// The points; `None` if they are hidden, which counts as 0.
     pub score: Option<Score>,
 }
 

@@ -7,10 +7,10 @@ use millibox_judge::report::{SubmissionReport, TestReport};
 use millibox_judge::verdict::Verdict as JudgeVerdict;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of the compiler's messages that are kept.
+/// The maximum number of bytes of the compiler's messages that are kept.
 const MAX_MESSAGES: usize = 16 << 10;
 
-/// Everything that the judge reports of a submission.
+/// Everything that the judge reports about a submission.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
     /// The compiler's messages.
@@ -26,7 +26,7 @@ pub struct Protocol {
 pub struct Group {
     /// The name.
     pub name: String,
-    /// Whether its tests are initial ones.
+    /// Whether the tests of the group are initial tests.
     pub initial: bool,
     /// The points.
     pub score: Option<i64>,
@@ -41,14 +41,14 @@ pub struct Test {
     pub name: String,
     /// The name of its group.
     pub group: String,
-    /// Whether it is an initial test.
+    /// Whether this is an initial test.
     pub initial: bool,
     /// The verdict. `None`: the test was not judged.
     pub verdict: Option<Verdict>,
-    /// Whether the judge failed on it.
+    /// Whether the judge failed on this test.
     #[serde(default)]
     pub is_failure: bool,
-    /// The reason of the verdict or of its absence.
+    /// The reason for the verdict or for its absence.
     pub reason: String,
     /// The comment of the checker.
     pub comment: String,
@@ -82,7 +82,7 @@ impl Test {
 }
 
 impl Protocol {
-    /// The stored form of a report. `is_initial` says whether a group has initial tests.
+    /// The stored form of a report. `is_initial` tells whether a group has initial tests.
     pub fn of_report(report: &SubmissionReport, is_initial: impl Fn(&str) -> bool) -> Protocol {
         let messages = report.compilation.as_ref().map(|it| it.messages.as_str());
         let groups = report.groups.iter().filter(|group| !group.name.is_empty());
@@ -133,7 +133,7 @@ pub fn initial_verdict(tests: &[Test]) -> Verdict {
         .unwrap_or(Verdict::Accepted)
 }
 
-/// The result that a report stands for; `None` after a failure of the judge.
+/// The result in a report; `None` after a failure of the judge.
 pub fn outcome(report: &SubmissionReport, is_initial: impl Fn(&str) -> bool) -> Option<Outcome> {
     let verdict = Verdict::of_judge(report.verdict?)?;
     let protocol = Protocol::of_report(report, is_initial);
@@ -144,7 +144,7 @@ pub fn outcome(report: &SubmissionReport, is_initial: impl Fn(&str) -> bool) -> 
     };
     let (score, max_score) = match (report.score, report.max_score) {
         (Some(score), max) => (Score::of_points(score), max.map(Score::of_points)),
-        // In problems with points, a source that does not compile gets no points.
+        // In problems with points, a source that does not compile receives no points.
         (None, Some(max)) => (Score(0), Some(Score::of_points(max))),
         (None, None) if verdict == Verdict::Accepted => (PASSED, Some(PASSED)),
         (None, None) => (Score(0), Some(PASSED)),

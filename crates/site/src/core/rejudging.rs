@@ -1,10 +1,11 @@
-//! What a set of judgements would change.
+//! The changes that a set of judgements would make.
 
 use super::standings::Row;
 use super::verdict::Verdict;
 use std::collections::BTreeMap;
 
-/// Numbers of submissions by old and new verdict; the worst verdict last, none before all.
+/// The number of submissions for each pair of old and new verdicts. The worst verdict comes last,
+/// and no verdict comes first.
 pub type Matrix = BTreeMap<(Option<Verdict>, Option<Verdict>), usize>;
 
 /// Counts submissions by old and new verdict.

@@ -12,7 +12,7 @@ pub const UNIT: i64 = 1_000_000;
 pub const PASSED: Score = Score(100 * UNIT);
 
 impl Score {
-    /// Points of the judge. Infinite and huge values are clamped.
+    /// Converts points of the judge. Infinite and huge values are clamped.
     pub fn of_points(points: f64) -> Score {
         #[expect(clippy::cast_precision_loss, reason = "the unit is small")]
         let scaled = (points * UNIT as f64).round();

@@ -1,6 +1,6 @@
 //! Sources of submissions.
 
-/// Bytes of the longest source.
+/// The maximum length of a source, in bytes.
 pub const MAX_SOURCE: usize = 256 << 10;
 
 /// A file name that is safe in a directory and as an argument of compilers.

@@ -1,7 +1,7 @@
 //! The ranking of a contest for one audience.
 //!
-//! All rounds that are scored by points share one table, whose sums add their problems. Each round
-//! in ICPC mode has a table of its own.
+//! All rounds that are scored by points share one table, whose totals cover all their problems.
+//! Each round in ICPC mode has its own table.
 
 use super::access::ContestAccess;
 use super::finals;
@@ -32,7 +32,7 @@ pub struct Data {
     pub submissions: Vec<Brief>,
 }
 
-/// For which viewers a ranking is made.
+/// The viewers for which a ranking is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// Contestants and guests.
@@ -46,12 +46,12 @@ pub enum Audience {
 pub struct Shown {
     /// The round.
     pub round: i64,
-    /// Whether the viewers see its full results.
+    /// Whether the viewers see the full results of the round.
     pub is_full: bool,
 }
 
 impl Shown {
-    /// A round in rankings and statistics, for a viewer with these times of the round; `None`: it
+    /// A round in rankings and statistics, for a viewer with these times of the round; `None` if it
     /// is not shown.
     pub fn of(access: ContestAccess, round: &Round, times: OwnTimes, now: Time) -> Option<Shown> {
         let is_shown = access.sees_ranking(times.begins, round.ranking_from, now);
@@ -87,7 +87,7 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// The head of a column.
+/// The header of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     pub id: i64,
@@ -99,7 +99,7 @@ pub struct Head {
 /// A participant in a ranking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The place, from 1; `None`: the participant takes no place. Equal results share a place.
+    /// The place, from 1; `None` if the participant has no place. Equal results share a place.
     pub place: Option<usize>,
     pub participant: i64,
     pub name: String,
@@ -120,7 +120,7 @@ pub enum Total {
     Icpc {
         solved: i64,
         penalty: i64,
-        /// The minute of the last accepted submission. It decides between equal penalties.
+        /// The minute of the last accepted submission. It breaks ties between equal penalties.
         last: i64,
     },
 }
@@ -159,7 +159,7 @@ impl Display for Total {
 }
 
 impl Total {
-    /// Lesser keys are better. Equal ones share a place.
+    /// The sort key. Smaller keys are better, and equal keys share a place.
     fn key(&self) -> (Reverse<i64>, i64, i64) {
         match self {
             Total::Points(score) => (Reverse(score.0), 0, 0),
@@ -188,7 +188,8 @@ impl Data {
         }
     }
 
-    /// When rankings change without a change of the data: the next beginning or end of a freeze.
+    /// The next time at which rankings change without a change of the data: the beginning or end of
+    /// a freeze.
     pub fn next_change(&self, now: Time) -> Time {
         let times = self
             .rounds
@@ -212,7 +213,7 @@ impl Data {
     }
 }
 
-/// The tables of a scope: that of the rounds with points, then those in ICPC mode.
+/// The tables of a scope: first that of the rounds with points, then those of rounds in ICPC mode.
 pub fn tables(data: &Data, scope: &Scope, now: Time) -> Vec<Table> {
     let shown = |round: &&Round| scope.rounds.iter().any(|one| one.round == round.id);
     let rounds = || data.rounds.iter().filter(shown);
@@ -379,7 +380,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// When a round begins for a participant; `None`: it has no beginning.
+    /// When a round begins for a participant; `None` if it has no beginning.
     fn begins(&self, one: &Entry, round: &Round) -> Option<Time> {
         let started_at = self.starts.get(&(one.id, round.id)).copied();
         let personal = participant::personal(one.delay_seconds, one.extra_seconds, started_at);
@@ -438,13 +439,13 @@ fn head(problem: &RoundProblem) -> Head {
     }
 }
 
-/// Whether a participant takes a place.
+/// Whether a participant has a place.
 fn is_ranked(one: &Entry) -> bool {
     !one.hidden && !one.unofficial
 }
 
-/// A participant with submissions is listed. In ICPC mode, teams and contestants without a team
-/// are listed, too.
+/// A participant with submissions is listed. In ICPC mode, teams and contestants without a team are
+/// also listed.
 fn is_listed(one: &Entry, row: &Row, mode: Mode) -> bool {
     let takes_part = match one.user_id {
         None => true,

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Keys that are remembered. Expired ones are removed when there are more.
+/// The maximum number of keys to remember. Expired keys are removed when there are more.
 const MAX_KEYS: usize = 100_000;
 
 /// Counts events for each key in windows of time.

@@ -17,7 +17,7 @@ impl Time {
     /// After every other time.
     pub const NEVER: Time = Time(i64::MAX);
 
-    /// The present time.
+    /// The current time.
     pub fn now() -> Time {
         let passed = SystemTime::now()
             .duration_since(UNIX_EPOCH)

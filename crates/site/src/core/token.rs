@@ -1,4 +1,4 @@
-//! Secrets that are sent to a browser once and stored as their digests.
+//! Secrets that are sent to a browser once and stored only as digests.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
@@ -11,7 +11,7 @@ impl Token {
     /// A new token from the kernel's random numbers.
     ///
     /// # Panics
-    /// The kernel has no random numbers. No secret could be made without them.
+    /// The kernel provides no random numbers, without which no secret can be created.
     pub fn random() -> Token {
         let mut bytes = [0; 32];
         let mut filled = 0;

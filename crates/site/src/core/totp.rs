@@ -5,9 +5,9 @@ use super::token::{Token, readable_password};
 use sha2::{Digest, Sha256};
 use totp_rs::{Builder, Totp};
 
-/// Bytes of a secret, as RFC 4226 recommends.
+/// The length of a secret in bytes, as RFC 4226 recommends.
 const SECRET_BYTES: usize = 20;
-/// Recovery codes of a user.
+/// The number of recovery codes of a user.
 pub const RECOVERY_CODES: usize = 10;
 /// The name of the site in generators.
 const ISSUER: &str = "millibox";
@@ -32,8 +32,8 @@ pub fn address(secret: &[u8], login: &str) -> String {
     format!("otpauth://totp/{ISSUER}:{login}?secret={secret}&issuer={ISSUER}")
 }
 
-/// The period whose code this is: the present one or one of its neighbours, and later than the
-/// last one that was used.
+/// The period of a code: the current period or one of its neighbours. It must be later than the
+/// last period that was used.
 pub fn period(secret: &[u8], code: &str, last: Option<i64>, now: Time) -> Option<i64> {
     let seconds = u64::try_from(now.0 / 1_000_000).ok()?;
     let period = generator(secret)?.check(code.trim(), seconds)?;

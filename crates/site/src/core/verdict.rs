@@ -35,7 +35,7 @@ impl Verdict {
             JudgeVerdict::OutputLimit => Verdict::OutputLimit,
             JudgeVerdict::RunTimeError => Verdict::RunTimeError,
             JudgeVerdict::CompileError => Verdict::CompileError,
-            // A verdict that this version does not know is a failure of the site, too.
+            // A verdict that this version does not know is also a failure of the site.
             _ => return None,
         })
     }

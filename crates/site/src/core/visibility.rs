@@ -27,7 +27,7 @@ pub struct Rules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "each part is shown or hidden by itself"
+    reason = "each part is shown or hidden independently"
 )]
 pub struct Visible {
     /// The page, the source, the initial verdict and its protocol.

@@ -25,10 +25,10 @@ pub enum Work {
         digest: String,
         /// The name of the uploaded file.
         file_name: String,
-        /// What has changed.
+        /// A note about the changes.
         note: String,
     },
-    /// Adds a version with another statement.
+    /// Adds a version with a new statement.
     ChangeStatement {
         /// The problem.
         problem: i64,
@@ -37,24 +37,23 @@ pub enum Work {
         /// The name of the uploaded file.
         file_name: String,
     },
-    /// Compiles the statements of which there is no PDF.
+    /// Compiles the statements that have no PDF.
     CompileStatements {
         /// The problem.
         problem: i64,
     },
-    /// Adds a version with time limits from the times of the model solution.
+    /// Adds a version with time limits derived from the run times of the model solution.
     ResetLimits {
         /// The problem.
         problem: i64,
     },
-    /// Moves everything from one problem to another one, and deletes the first.
+    /// Moves everything from one problem to another, and deletes the first one.
     MergeProblems {
         /// The problem that is deleted.
         from: i64,
-        /// The problem that stays.
+        /// The problem that is kept.
         into: i64,
-        /// Whether rounds use the version of the problem that stays, and submissions are judged
-        /// again.
+        /// Whether rounds use the version of the kept problem and submissions are judged again.
         rejudge: bool,
     },
     /// Deletes a problem.

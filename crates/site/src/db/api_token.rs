@@ -1,4 +1,4 @@
-//! Tokens with which programs act as users. The database has their digests only.
+//! Tokens with which programs act as users. The database stores only their digests.
 
 use super::user::User;
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
@@ -30,7 +30,7 @@ record! {
 }
 
 record! {
-    /// What a program needs to know of its token.
+    /// What a program needs to know about its token.
     Grant { id: i64, user_id: i64, scope: Scope, last_used_at: Option<Time>, }
 }
 
@@ -79,7 +79,7 @@ pub async fn grant(db: &Db, hash: [u8; 32], now: Time) -> Result<Option<(User, G
     Ok(user.map(|user| (user, grant)))
 }
 
-/// Stores that a token was used.
+/// Records that a token was used.
 pub async fn touch(tx: &mut Tx, id: i64, now: Time) -> Result<u64> {
     tx.execute(
         "UPDATE api_token SET last_used_at = $2 WHERE id = $1",
@@ -99,7 +99,7 @@ pub async fn delete(tx: &mut Tx, id: i64, user_id: i64) -> Result<u64> {
 
 record! { Submitted { submission_id: i64, } }
 
-/// The submission that an earlier request with the same key has made.
+/// The submission that an earlier request with the same key has created.
 pub async fn submitted(tx: &mut Tx, user_id: i64, key: &str) -> Result<Option<i64>> {
     let found: Option<Submitted> = tx
         .first(
@@ -110,7 +110,7 @@ pub async fn submitted(tx: &mut Tx, user_id: i64, key: &str) -> Result<Option<i6
     Ok(found.map(|row| row.submission_id))
 }
 
-/// Remembers the submission of a request with a key.
+/// Records the submission that a request with a key has created.
 pub async fn remember(
     tx: &mut Tx,
     user_id: i64,

@@ -15,7 +15,7 @@ record! {
     }
 }
 
-/// A change that is not recorded yet.
+/// A change that has not been recorded yet.
 #[derive(Debug)]
 pub struct NewEntry {
     /// The id and the login of the user; none for guests.
@@ -50,7 +50,7 @@ pub async fn insert(db: &Db, new: &NewEntry, now: Time) -> Result<()> {
     tx.commit().await
 }
 
-/// Changes with lesser ids than `before`, the latest first. Empty filters fit everything.
+/// Changes with ids below `before`, the latest first. Empty filters match everything.
 pub async fn page(
     db: &Db,
     before: i64,

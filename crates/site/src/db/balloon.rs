@@ -1,10 +1,10 @@
-//! Balloons that were delivered. Those that are earned follow from the results.
+//! Delivered balloons. Earned balloons are computed from the results.
 
 use super::{Executor, Result, Tx, record, values};
 use crate::core::time::Time;
 
 record! {
-    /// A balloon that was delivered.
+    /// A delivered balloon.
     Delivered {
         round_problem_id: i64,
         participant_id: i64,
@@ -25,7 +25,7 @@ pub async fn delivered(db: impl Executor, contest_id: i64) -> Result<Vec<Deliver
     .await
 }
 
-/// Notes that a balloon was delivered.
+/// Records that a balloon was delivered.
 pub async fn deliver(
     tx: &mut Tx,
     round_problem: i64,
@@ -41,7 +41,7 @@ pub async fn deliver(
     .await
 }
 
-/// Forgets that a balloon was delivered.
+/// Removes the record that a balloon was delivered.
 pub async fn take_back(tx: &mut Tx, round_problem: i64, participant: i64) -> Result<u64> {
     tx.execute(
         "DELETE FROM balloon WHERE round_problem_id = $1 AND participant_id = $2",
@@ -50,7 +50,7 @@ pub async fn take_back(tx: &mut Tx, round_problem: i64, participant: i64) -> Res
     .await
 }
 
-/// Whether balloons are brought for results that a freeze hides.
+/// Sets whether balloons are delivered for results that a freeze hides.
 pub async fn set_in_freeze(tx: &mut Tx, contest_id: i64, value: bool) -> Result<u64> {
     tx.execute(
         "UPDATE contest SET balloons_in_freeze = $2 WHERE id = $1",

@@ -1,4 +1,4 @@
-//! The files that rows name by their digests.
+//! The files to which rows refer by digest.
 
 use super::{Db, Executor, Result, record, values};
 use crate::blobs::is_digest;
@@ -27,18 +27,18 @@ macro_rules! column {
     };
 }
 
-/// Every column that names files. The site removes a file after a day if none of these columns
-/// names it.
+/// Every column that refers to files. The site removes a file after a day if none of these columns
+/// refers to it.
 const COLUMNS: &[Column] = &[
     column!("package_version", "digest"),
     column!("contest_file", "digest"),
     // Statements and images.
     column!("package_version", "manifest"),
-    // Archives and statements of jobs, also of those that have failed and can be started again.
+    // Archives and statements of jobs, including jobs that have failed and can be started again.
     column!("job", "args"),
 ];
 
-/// The digests of all files that rows name.
+/// The digests of all files to which rows refer.
 pub async fn named(db: &Db) -> Result<HashSet<String>> {
     let mut named = HashSet::new();
     let mut tx = db.snapshot().await?;

@@ -5,13 +5,13 @@ use crate::core::participant::Schedule;
 use crate::core::time::Time;
 
 text_enum! {
-    /// Which people see an answer. The staff sees everything.
+    /// The audience of an answer. The staff sees everything.
     Audience {
-        /// The author of the question; of an announcement the staff alone.
+        /// The author of the question; for an announcement, only the staff.
         Author = "author",
-        /// All people that see the contest: the answer, but not the question.
+        /// Everyone with access to the contest, but without the question.
         All = "all",
-        /// All people that see the contest: question and answer.
+        /// Everyone with access to the contest, together with the question.
         Quoted = "quoted",
     }
 }
@@ -24,7 +24,7 @@ record! {
         round_problem_id: Option<i64>,
         /// The author of the question; `None` for announcements.
         user_id: Option<i64>,
-        /// The participant for which the author has asked.
+        /// The participant on whose behalf the author asked.
         participant_id: Option<i64>,
         question: String,
         created_at: Time,
@@ -41,18 +41,18 @@ record! {
         ends: Option<Time>,
         full_results: Option<Time>,
         window_seconds: Option<i64>,
-        /// Until when the viewer has read.
+        /// The time up to which the viewer has read everything.
         seen_at: Option<Time>,
     }
 }
 
 record! {
-    /// An answer that the staff gives often.
+    /// An answer that the staff often gives.
     Canned { id: i64, text: String, }
 }
 
 impl Clarification {
-    /// The round of the problem with its times; `None`: it concerns no problem.
+    /// The round of the problem with its times; `None` if it concerns no problem.
     pub fn round(&self) -> Option<(i64, Schedule)> {
         let (begins, ends) = (self.begins?, self.ends?);
         let schedule = Schedule::new(begins, ends, self.full_results?, self.window_seconds);
@@ -65,20 +65,20 @@ impl Clarification {
     }
 }
 
-/// Which clarifications a list has.
+/// The clarifications in a list.
 #[derive(Debug, Clone)]
 pub struct Filter {
     pub contest: i64,
     /// The viewer; -1 for guests.
     pub user: i64,
-    /// As which participant the viewer takes part.
+    /// The participant as which the viewer takes part.
     pub participant: Option<i64>,
     /// Whether the viewer sees everything.
     pub all: bool,
-    /// Only those with lesser ids.
+    /// Only clarifications with lower ids.
     pub before: Option<i64>,
     pub show: Show,
-    /// Only those about this problem.
+    /// Only clarifications about this problem.
     pub problem: Option<i64>,
 }
 
@@ -182,8 +182,8 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>, now: Time) -> Result<i64> {
     }
 }
 
-/// Answers a question or changes an announcement, unless the answer of `before` has changed
-/// meanwhile. Returns the number of changed rows.
+/// Answers a question or changes an announcement, unless the answer has changed since `before`.
+/// Returns the number of changed rows.
 pub async fn answer(
     tx: &mut Tx,
     before: &Clarification,
@@ -207,7 +207,7 @@ pub async fn answer(
     .await
 }
 
-/// The clarification with an id.
+/// The clarification with this id.
 pub async fn by_id(db: impl Executor, user: i64, id: i64) -> Result<Option<Clarification>> {
     db.first(
         clarifications!("WHERE clarification.id = $2"),
@@ -216,7 +216,7 @@ pub async fn by_id(db: impl Executor, user: i64, id: i64) -> Result<Option<Clari
     .await
 }
 
-/// Clarifications of a contest, the latest first. The caller checks each with the rule.
+/// Clarifications of a contest, the latest first. The caller checks the visibility of each.
 pub async fn page(db: impl Executor, filter: &Filter, limit: i64) -> Result<Vec<Clarification>> {
     db.all(
         clarifications!(
@@ -244,7 +244,7 @@ pub async fn page(db: impl Executor, filter: &Filter, limit: i64) -> Result<Vec<
 }
 
 /// Answers that the viewer may not have read: all later ones, and those about problems. The caller
-/// checks each with the rule. With `all`, questions without an answer instead.
+/// checks the visibility of each. With `all`, returns questions without an answer instead.
 pub async fn news(
     db: impl Executor,
     contest: i64,
@@ -266,7 +266,7 @@ pub async fn news(
     .await
 }
 
-/// Notes until when a user has read.
+/// Records the time up to which a user has read everything.
 pub async fn see(tx: &mut Tx, contest: i64, user: i64, until: Time) -> Result<u64> {
     tx.execute(
         "INSERT INTO clarification_seen (contest_id, user_id, seen_at) VALUES ($1, $2, $3)
@@ -277,7 +277,7 @@ pub async fn see(tx: &mut Tx, contest: i64, user: i64, until: Time) -> Result<u6
     .await
 }
 
-/// The canned answers of a contest in their order.
+/// The canned answers of a contest in order.
 pub async fn canned(db: impl Executor, contest: i64) -> Result<Vec<Canned>> {
     db.all(
         "SELECT id, text FROM canned_answer WHERE contest_id = $1 ORDER BY id",

@@ -9,9 +9,9 @@ use crate::core::time::Time;
 text_enum! {
     /// The visibility of a contest.
     Visibility {
-        /// Its members.
+        /// Only its members see it.
         Private = "private",
-        /// All people.
+        /// Everyone sees it.
         Public = "public",
     }
 }
@@ -21,7 +21,7 @@ text_enum! {
     Mode {
         /// The points of the final submissions.
         Points = "points",
-        /// Solved problems, then the least penalty.
+        /// Solved problems, then the lowest penalty.
         Icpc = "icpc",
     }
 }
@@ -31,7 +31,7 @@ text_enum! {
     MemberRole {
         /// Everything.
         Owner = "owner",
-        /// Everything apart from naming owners.
+        /// Everything except appointing owners.
         Moderator = "moderator",
         /// Take part.
         Contestant = "contestant",
@@ -44,15 +44,15 @@ record! {
         id: i64,
         name: String,
         visibility: Visibility,
-        /// Whether balloons are brought for results that a freeze hides.
+        /// Whether balloons are delivered for results that a freeze hides.
         balloons_in_freeze: bool,
-        /// Whether contestants print.
+        /// Whether contestants may print.
         printing: bool,
     }
 }
 
 record! {
-    /// A part of a contest with times of its own.
+    /// A part of a contest with its own times.
     Round {
         id: i64,
         contest_id: i64,
@@ -95,7 +95,7 @@ record! {
 macro_rules! schedule {
     ($($record:ident),*) => { $(
         impl $record {
-            /// The times that hold for all participants.
+            /// The times that apply to all participants.
             pub fn schedule(&self) -> Schedule {
                 Schedule::new(self.begins, self.ends, self.full_results, self.window_seconds)
             }
@@ -145,7 +145,7 @@ record! {
     }
 }
 
-/// The fields of a round that its form has.
+/// The fields in the form of a round.
 #[derive(Debug, Clone)]
 pub struct RoundFields {
     pub name: String,
@@ -155,7 +155,7 @@ pub struct RoundFields {
     pub ranking_from: Time,
 }
 
-/// The fields of a problem in a round that its form has.
+/// The fields in the form of a problem in a round.
 #[derive(Debug, Clone)]
 pub struct RoundProblemFields {
     pub version_id: i64,
@@ -165,7 +165,7 @@ pub struct RoundProblemFields {
     pub reveal: Reveal,
 }
 
-/// The rules of a round that its second form has.
+/// The rules of a round, which have a form of their own.
 #[derive(Debug, Clone)]
 pub struct RoundRules {
     pub mode: Mode,
@@ -225,13 +225,13 @@ pub async fn update(tx: &mut Tx, id: i64, name: &str, visibility: Visibility) ->
     .await
 }
 
-/// The contest with an id.
+/// The contest with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Contest>> {
     db.first(contests!("WHERE id = $1"), values![id]).await
 }
 
-/// Contests with lesser ids than `before` that are public or have the user as a member, the latest
-/// first; `all` = 1 means all contests.
+/// Contests with ids below `before` that are public or have the user as a member, the latest first.
+/// `all` selects all contests.
 pub async fn page(db: &Db, before: i64, user: i64, all: bool, limit: i64) -> Result<Vec<Contest>> {
     db.all(
         contests!(
@@ -320,12 +320,12 @@ pub async fn set_thaw(tx: &mut Tx, id: i64, thaw_at: Time) -> Result<u64> {
     .await
 }
 
-/// The round with an id.
+/// The round with this id.
 pub async fn round(db: impl Executor, id: i64) -> Result<Option<Round>> {
     db.first(rounds!("WHERE id = $1"), values![id]).await
 }
 
-/// The rounds of a contest in their order.
+/// The rounds of a contest in order.
 pub async fn rounds(db: impl Executor, contest_id: i64) -> Result<Vec<Round>> {
     db.all(
         rounds!("WHERE contest_id = $1 ORDER BY position, id"),
@@ -393,7 +393,7 @@ pub async fn set_allow_judge(tx: &mut Tx, id: i64, allow: bool) -> Result<u64> {
     .await
 }
 
-/// Changes the colour of a problem; empty: none.
+/// Changes the colour of a problem; an empty string removes the colour.
 pub async fn set_colour(tx: &mut Tx, id: i64, colour: &str) -> Result<u64> {
     tx.execute(
         "UPDATE round_problem SET colour = $2 WHERE id = $1",
@@ -402,13 +402,13 @@ pub async fn set_colour(tx: &mut Tx, id: i64, colour: &str) -> Result<u64> {
     .await
 }
 
-/// The problem of a round with an id.
+/// The problem of a round with this id.
 pub async fn round_problem(db: impl Executor, id: i64) -> Result<Option<RoundProblem>> {
     db.first(round_problems!("WHERE round_problem.id = $1"), values![id])
         .await
 }
 
-/// The problems of a round in their order.
+/// The problems of a round in order.
 pub async fn problems_of_round(db: impl Executor, round_id: i64) -> Result<Vec<RoundProblem>> {
     db.all(
         round_problems!("WHERE round_id = $1 ORDER BY round_problem.position, round_problem.id"),
@@ -417,9 +417,9 @@ pub async fn problems_of_round(db: impl Executor, round_id: i64) -> Result<Vec<R
     .await
 }
 
-/// Exchanges a problem of a round with the one before or after it, if there is one.
+/// Swaps a problem of a round with the one before or after it, if any.
 pub async fn move_round_problem(tx: &mut Tx, problem: &RoundProblem, earlier: bool) -> Result<()> {
-    // The lock lets changes of the order follow each other.
+    // The lock serializes changes of the order.
     tx.execute(
         "UPDATE round SET position = position WHERE id = $1",
         values![problem.round_id],
@@ -433,7 +433,7 @@ pub async fn move_round_problem(tx: &mut Tx, problem: &RoundProblem, earlier: bo
     if let Some(first) = found {
         order.swap(first, first + 1);
     }
-    // Positions have gaps and repetitions after problems were removed.
+    // Positions may have gaps and duplicates after problems were removed.
     for (position, one) in (0_i64..).zip(&order) {
         tx.execute(
             "UPDATE round_problem SET position = $2 WHERE id = $1",
@@ -472,7 +472,7 @@ pub async fn role(db: impl Executor, contest_id: i64, user_id: i64) -> Result<Op
     Ok(found.map(|row| row.role))
 }
 
-/// Makes a user a member. A member keeps the present role.
+/// Makes a user a member. An existing member keeps the current role.
 pub async fn join(
     tx: &mut Tx,
     contest_id: i64,
@@ -516,7 +516,7 @@ pub async fn members(db: impl Executor, contest_id: i64) -> Result<Vec<Member>> 
     .await
 }
 
-/// Sets the link with which users enter a contest. An older one becomes invalid.
+/// Sets the link with which users enter a contest. An older link becomes invalid.
 pub async fn set_entry_link(
     tx: &mut Tx,
     contest_id: i64,
@@ -549,7 +549,7 @@ pub async fn by_entry_link(db: &Db, hash: [u8; 32]) -> Result<Option<Contest>> {
     .await
 }
 
-/// Makes all rounds use a version of a problem.
+/// Switches all rounds to a version of a problem.
 pub async fn use_version(tx: &mut Tx, problem_id: i64, version_id: i64) -> Result<u64> {
     tx.execute(
         "UPDATE round_problem SET version_id = $2 WHERE problem_id = $1",

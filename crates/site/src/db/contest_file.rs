@@ -5,9 +5,9 @@ use crate::core::participant::Schedule;
 use crate::core::time::Time;
 
 text_enum! {
-    /// Which people see a file.
+    /// The audience of a file.
     FileAudience {
-        /// All people that see the contest.
+        /// Everyone with access to the contest.
         All = "all",
         /// The staff of the contest.
         Staff = "staff",
@@ -19,7 +19,7 @@ record! {
     ContestFile {
         id: i64,
         contest_id: i64,
-        /// The round from whose begin on contestants see the file.
+        /// The round from whose beginning contestants see the file.
         round_id: Option<i64>,
         name: String,
         description: String,
@@ -37,7 +37,7 @@ record! {
 }
 
 impl ContestFile {
-    /// The round with its times; `None`: the file belongs to no round.
+    /// The round with its times; `None` if the file belongs to no round.
     pub fn round(&self) -> Option<(i64, Schedule)> {
         let (begins, ends) = (self.begins?, self.ends?);
         let schedule = Schedule::new(begins, ends, self.full_results?, self.window_seconds);
@@ -69,13 +69,13 @@ macro_rules! files {
     };
 }
 
-/// The file with an id.
+/// The file with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<ContestFile>> {
     db.first(files!("WHERE contest_file.id = $1"), values![id])
         .await
 }
 
-/// The files of a contest by name. The caller checks each with the rule.
+/// The files of a contest by name. The caller checks the visibility of each.
 pub async fn all(db: impl Executor, contest_id: i64) -> Result<Vec<ContestFile>> {
     db.all(
         files!("WHERE contest_file.contest_id = $1 ORDER BY contest_file.name, contest_file.id"),

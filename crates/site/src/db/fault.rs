@@ -1,7 +1,8 @@
-//! Faults: what the judge cannot judge.
+//! Faults: packages and machines that prevent submissions from being judged.
 //!
-//! A fault belongs to a version of a package, and the judgements that failed hang on it. When it is
-//! closed, they are queued again with the version that their rounds or problems use then.
+//! A fault belongs to a version of a package, and the judgements that failed are attached to it.
+//! When the fault is closed, they are queued again with the version that their rounds or problems
+//! then use.
 
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::time::Time;
@@ -9,7 +10,7 @@ use crate::core::time::Time;
 text_enum! {
     /// What is to blame.
     Kind {
-        /// The package cannot be judged. A further attempt is useless.
+        /// The package cannot be judged. Another attempt would be useless.
         Package = "package",
         /// The machine has failed several times.
         Machine = "machine",
@@ -31,7 +32,7 @@ record! {
 }
 
 record! {
-    /// A submission that hangs on a fault.
+    /// A submission that waits for a fault to be closed.
     Hanging { submission_id: i64, }
 }
 
@@ -76,7 +77,7 @@ pub async fn add_failure(
     .await
 }
 
-/// Adds an open fault of a version unless one exists. Returns the id.
+/// Adds an open fault of a version unless the version already has one. Returns the id.
 pub async fn open(tx: &mut Tx, version_id: i64, kind: Kind, now: Time) -> Result<i64> {
     tx.id(
         "INSERT INTO fault (kind, version_id, first_at, last_at) VALUES ($1, $2, $3, $3)
@@ -107,12 +108,12 @@ pub async fn page(db: &Db, user: i64, all: bool, limit: i64) -> Result<Vec<Fault
     .await
 }
 
-/// The fault with an id.
+/// The fault with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Fault>> {
     db.first(faults!("WHERE fault.id = $1"), values![id]).await
 }
 
-/// The submissions that hang on a fault.
+/// The submissions that wait for a fault to be closed.
 pub async fn hanging(db: impl Executor, id: i64) -> Result<Vec<Hanging>> {
     db.all(
         "SELECT submission_id FROM judgement WHERE fault_id = $1 AND state = 'fault'
@@ -134,7 +135,7 @@ pub async fn failures(db: &Db, id: i64, limit: i64) -> Result<Vec<Failure>> {
     .await
 }
 
-/// Closes an open fault and queues the judgements that hang on it. Returns their number.
+/// Closes an open fault and queues the judgements that are attached to it. Returns their number.
 pub async fn close(tx: &mut Tx, id: i64, user: i64, now: Time) -> Result<u64> {
     let closed = tx
         .execute(

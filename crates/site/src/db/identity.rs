@@ -1,17 +1,18 @@
-//! Persons of other services, by issuer and subject, and the users that they sign in as.
+//! Identities at other services, by issuer and subject, and the users as which they sign in.
 //!
-//! E-mail addresses and logins link no user: a person could choose those of another one elsewhere.
+//! Neither e-mail addresses nor logins link a user, because a person could use another person's
+//! e-mail address or login at another service.
 
 use super::{Db, Executor, Result, Tx, record, values};
 use crate::core::time::Time;
 use crate::db::user::User;
 
 record! {
-    /// A linked person.
+    /// A linked identity.
     Identity { issuer: String, created_at: Time, }
 }
 
-/// The user of a person.
+/// The user linked to an identity.
 pub async fn user(db: impl Executor, issuer: &str, subject: &str) -> Result<Option<User>> {
     db.first(
         "SELECT users.id, login, name, email, password, role, users.created_at, disabled_at,
@@ -23,7 +24,7 @@ pub async fn user(db: impl Executor, issuer: &str, subject: &str) -> Result<Opti
     .await
 }
 
-/// The persons of a user.
+/// The identities of a user.
 pub async fn of_user(db: &Db, user_id: i64) -> Result<Vec<Identity>> {
     db.all(
         "SELECT issuer, created_at FROM identity WHERE user_id = $1
@@ -33,7 +34,7 @@ pub async fn of_user(db: &Db, user_id: i64) -> Result<Vec<Identity>> {
     .await
 }
 
-/// Links a person with a user. Fails if the person is linked already.
+/// Links an identity with a user. Fails if the identity is already linked.
 pub async fn insert(
     tx: &mut Tx,
     issuer: &str,

@@ -1,4 +1,4 @@
-//! Jobs: long work apart from judging.
+//! Jobs: long-running work other than judging.
 //!
 //! A runner leases a job as a worker leases a judgement: the attempt is a fencing token, and a job
 //! that was cancelled or leased again stores nothing. Jobs with a common key never run at the same
@@ -15,13 +15,13 @@ text_enum! {
         AddProblem = "add_problem",
         /// Adds a version to a problem from a package.
         AddVersion = "add_version",
-        /// Adds a version with another statement.
+        /// Adds a version with a new statement.
         ChangeStatement = "change_statement",
-        /// Compiles the statements of which there is no PDF.
+        /// Compiles the statements that have no PDF.
         CompileStatements = "compile_statements",
-        /// Adds a version with time limits from the times of the model solution.
+        /// Adds a version with time limits derived from the run times of the model solution.
         ResetLimits = "reset_limits",
-        /// Moves everything from one problem to another one.
+        /// Moves everything from one problem to another.
         MergeProblems = "merge_problems",
         /// Deletes a problem.
         DeleteProblem = "delete_problem",
@@ -35,7 +35,7 @@ text_enum! {
 }
 
 impl Kind {
-    /// The priority. Greater ones come first.
+    /// The priority. Higher priorities come first.
     fn priority(self) -> i64 {
         match self {
             Kind::DeleteProblem
@@ -56,11 +56,11 @@ text_enum! {
         Queued = "queued",
         /// A runner has a lease.
         Running = "running",
-        /// It has done its work.
+        /// The job has done its work.
         Done = "done",
-        /// It could not do its work, and has changed nothing.
+        /// The job could not do its work, and has changed nothing.
         Failed = "failed",
-        /// A user has stopped it, and it has changed nothing.
+        /// A user has stopped the job, which has changed nothing.
         Cancelled = "cancelled",
     }
 }
@@ -89,7 +89,7 @@ record! {
     Line { written_at: Time, line: String, }
 }
 
-/// A job that does not exist yet.
+/// A new job.
 #[derive(Debug)]
 pub struct NewJob<'a> {
     pub kind: Kind,
@@ -97,7 +97,8 @@ pub struct NewJob<'a> {
     pub args: &'a str,
     pub problem_id: Option<i64>,
     pub contest_id: Option<i64>,
-    /// The keys of what the job changes. Jobs with a common key do not run at the same time.
+    /// The keys of the objects that the job changes. Jobs with a common key do not run at the same
+    /// time.
     pub keys: &'a [String],
     pub user: i64,
 }
@@ -174,7 +175,7 @@ pub async fn claim(db: &Db, now: Time, lease: Duration) -> Result<Option<Job>> {
     Ok(job)
 }
 
-/// Renews the lease of an attempt. False: the runner has lost it.
+/// Renews the lease of an attempt. Returns false if the runner has lost it.
 pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> {
     let mut tx = db.begin().await?;
     let renewed = tx
@@ -187,7 +188,8 @@ pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> 
     Ok(renewed == 1)
 }
 
-/// Ends an attempt. False: the runner has lost its lease, and must roll its transaction back.
+/// Ends an attempt. Returns false if the runner has lost its lease and must roll back its
+/// transaction.
 pub async fn end(
     tx: &mut Tx,
     job: &Job,
@@ -220,7 +222,7 @@ pub async fn set_problem(tx: &mut Tx, id: i64, problem_id: i64) -> Result<u64> {
     .await
 }
 
-/// Cancels a job that waits or runs. False: it has ended.
+/// Cancels a job that waits or runs. Returns false if it has ended.
 pub async fn cancel(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
     let cancelled = tx
         .execute(
@@ -232,7 +234,7 @@ pub async fn cancel(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
     Ok(cancelled == 1)
 }
 
-/// Queues a job again that has failed or was cancelled. False: it is in another state.
+/// Queues a failed or cancelled job again. Returns false if it is in another state.
 pub async fn restart(tx: &mut Tx, id: i64) -> Result<bool> {
     let restarted = tx
         .execute(
@@ -244,7 +246,7 @@ pub async fn restart(tx: &mut Tx, id: i64) -> Result<bool> {
     Ok(restarted == 1)
 }
 
-/// Queues jobs again that the last process of this site was working on.
+/// Queues again the jobs on which the last process of this site was working.
 pub async fn release(db: &Db) -> Result<u64> {
     let mut tx = db.begin().await?;
     let released = tx
@@ -257,7 +259,7 @@ pub async fn release(db: &Db) -> Result<u64> {
     Ok(released)
 }
 
-/// Queues jobs again whose leases have ended.
+/// Queues again the jobs whose leases have ended.
 pub async fn expire(db: &Db, now: Time) -> Result<u64> {
     let mut tx = db.begin().await?;
     let expired = tx
@@ -297,7 +299,7 @@ pub async fn of_problem(db: &Db, problem_id: i64, limit: i64) -> Result<Vec<Job>
     .await
 }
 
-/// The job with an id.
+/// The job with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Job>> {
     db.first(jobs!("WHERE job.id = $1"), values![id]).await
 }
@@ -315,7 +317,7 @@ pub async fn write(db: &Db, id: i64, lines: &[String], now: Time) -> Result<()> 
     tx.commit().await
 }
 
-/// The last lines of a log, in their order.
+/// The last lines of a log, in order.
 pub async fn lines(db: &Db, id: i64, limit: i64) -> Result<Vec<Line>> {
     let mut lines: Vec<Line> = db
         .all(

@@ -1,8 +1,8 @@
 //! Judgements: the queue of the judge, and its results.
 //!
-//! A worker leases a judgement for a time and renews the lease while it works. Each lease has a
-//! number, the attempt, which rises when the judgement is leased again. A statement of a worker
-//! names its attempt, so that a worker whose lease has ended changes nothing.
+//! A worker leases a judgement for a limited time and renews the lease while it works. Each lease
+//! has a number, the attempt, which increases when the judgement is leased again. Each statement of
+//! a worker names its attempt, so a worker whose lease has ended changes nothing.
 //!
 //! Each submission has one current judgement. When a submission is judged again, the old judgement
 //! stays current until the new one has a result.
@@ -28,7 +28,7 @@ text_enum! {
     }
 }
 
-/// The priority of a submission to a contest. Greater ones come first.
+/// The priority of a submission to a contest. Higher priorities come first.
 pub const CONTEST: i64 = 20;
 /// The priority of a submission outside contests.
 pub const PRACTICE: i64 = 10;
@@ -37,7 +37,7 @@ pub const MODEL: i64 = 4;
 /// The priority of a submission that is judged again.
 pub const AGAIN: i64 = 5;
 
-/// Failed attempts after which a judgement is a fault.
+/// The number of failed attempts after which a judgement becomes a fault.
 pub const MAX_FAILURES: i64 = 3;
 
 record! {
@@ -53,7 +53,7 @@ record! {
         rejudging_id: Option<i64>,
         attempt: i64,
         language: String,
-        /// The name in its package, if it is a submission of one.
+        /// The name of the submission in its package, if it belongs to a package.
         model_name: Option<String>,
         file_name: String,
         content: Vec<u8>,
@@ -94,13 +94,13 @@ pub struct Outcome {
     pub max_score: Option<i64>,
     pub cpu_time_ns: Option<i64>,
     pub memory_bytes: Option<i64>,
-    /// Whether the package expects this result; nothing if it expects none.
+    /// Whether the package expects this result; `None` if it expects none.
     pub as_expected: Option<bool>,
     /// JSON.
     pub protocol: String,
 }
 
-/// The place of a new judgement.
+/// A new judgement, with its place in the queue.
 #[derive(Debug)]
 pub struct NewJudgement {
     pub submission_id: i64,
@@ -168,12 +168,12 @@ macro_rules! claim {
     };
 }
 
-/// Leases the next judgement to a worker. Problems whose judging is paused are passed over.
+/// Leases the next judgement to a worker. Problems whose judging is paused are skipped.
 pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<Option<Task>> {
     let mut tx = db.begin().await?;
     let statement = match tx {
         Tx::Sqlite(_) => claim!(""),
-        // Otherwise workers that look for work at the same time find the same judgement.
+        // Otherwise, workers that look for work at the same time would find the same judgement.
         Tx::Postgres(_) => claim!("FOR UPDATE SKIP LOCKED"),
     };
     let next: Option<Id> = (&mut tx)
@@ -201,7 +201,7 @@ pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<
     Ok(task)
 }
 
-/// Renews the lease of an attempt. False: the worker has lost it.
+/// Renews the lease of an attempt. Returns false if the worker has lost it.
 pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> {
     let mut tx = db.begin().await?;
     let renewed = tx
@@ -215,7 +215,7 @@ pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> 
     Ok(renewed == 1)
 }
 
-/// Stores the initial verdict of an attempt. False: the worker has lost its lease.
+/// Stores the initial verdict of an attempt. Returns false if the worker has lost its lease.
 pub async fn set_initial(db: &Db, id: i64, attempt: i64, verdict: Verdict) -> Result<bool> {
     let mut tx = db.begin().await?;
     let changed = tx
@@ -231,8 +231,8 @@ pub async fn set_initial(db: &Db, id: i64, attempt: i64, verdict: Verdict) -> Re
 
 record! { Finished { rejudging_id: Option<i64>, } }
 
-/// Stores the result of an attempt and makes the judgement current, unless it is one of a set.
-/// False: the worker has lost its lease, and nothing has changed.
+/// Stores the result of an attempt and makes the judgement current, unless it belongs to a set.
+/// Returns false if the worker has lost its lease; nothing has changed then.
 pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time) -> Result<bool> {
     let mut tx = db.begin().await?;
     let finished: Option<Finished> = (&mut tx)
@@ -269,7 +269,7 @@ pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time
 }
 
 async fn make_current(tx: &mut Tx, id: i64) -> Result<()> {
-    // A later judgement that has a result already stays current.
+    // A later judgement that already has a result stays current.
     tx.execute(
         "UPDATE judgement SET current = 0
          WHERE current = 1 AND id < $1
@@ -301,8 +301,9 @@ record! {
     Failed { version_id: i64, failures: i64, worker: Option<String>, }
 }
 
-/// Gives an attempt up. The judgement is queued again. It becomes a fault after [`MAX_FAILURES`]
-/// failures, or at once if its package cannot be judged. False: the worker has lost its lease.
+/// Gives up an attempt. The judgement is queued again. It becomes a fault after [`MAX_FAILURES`]
+/// failures, or at once if its package cannot be judged. Returns false if the worker has lost its
+/// lease.
 pub async fn fail(
     db: &Db,
     id: i64,
@@ -389,8 +390,8 @@ pub async fn cancel_of_submission(tx: &mut Tx, submission_id: i64, now: Time) ->
     Ok(cancelled.into_iter().map(|one| one.id).collect())
 }
 
-/// Queues judgements again that the last process of this site was working on. Their attempts do
-/// not count, because the process may have been stopped on purpose.
+/// Queues again the judgements on which the last process of this site was working. Their attempts
+/// do not count, because the process may have been stopped on purpose.
 pub async fn release(db: &Db) -> Result<u64> {
     let mut tx = db.begin().await?;
     let released = tx

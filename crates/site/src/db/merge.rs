@@ -14,15 +14,15 @@ pub enum Fate {
     Kept(&'static str),
     /// They move to the other user of a merge, and are deleted with a deleted user.
     Moved(&'static str, &'static str),
-    /// They move, and the better one of two stays.
+    /// They move; if both users are members of a contest, the higher role is kept.
     Members,
-    /// They move by these statements, and are deleted with a deleted user.
+    /// These statements move them, and they are deleted with a deleted user.
     Joined(&'static [&'static str]),
-    /// They end with the user.
+    /// They are deleted with the user.
     Ended,
 }
 
-/// The columns that refer to users. `$1` is the removed user, `$2` the one that gets the rows.
+/// The columns that refer to users. `$1` is the removed user, `$2` the user that receives the rows.
 pub const REFERENCES: &[(&str, &str, Fate)] = &[
     (
         "problem",
@@ -151,7 +151,7 @@ pub async fn delete(tx: &mut Tx, id: i64, heir: i64) -> Result<()> {
         match fate {
             Fate::Kept(sql) => tx.execute(sql, values![id, heir]).await?,
             Fate::Moved(_, sql) => tx.execute(sql, values![id]).await?,
-            // Deleted with the user by the database.
+            // The database deletes these rows with the user.
             Fate::Members | Fate::Joined(_) | Fate::Ended => 0,
         };
     }
@@ -160,7 +160,8 @@ pub async fn delete(tx: &mut Tx, id: i64, heir: i64) -> Result<()> {
     Ok(())
 }
 
-/// Moves everything of one user to another and deletes the first. The higher role of both stays.
+/// Moves everything of one user to another and deletes the first. The remaining user has the higher
+/// of both roles.
 pub async fn merge(tx: &mut Tx, from: &User, into: &User) -> Result<()> {
     for (_, _, fate) in REFERENCES {
         match fate {

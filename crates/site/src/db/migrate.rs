@@ -54,7 +54,7 @@ const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
     applied_at BIGINT NOT NULL
 )";
 
-/// The last version that this program knows.
+/// The latest version that this program knows.
 pub fn known() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
@@ -78,7 +78,7 @@ async fn begin(tx: &mut Tx) -> Result<i64> {
     Ok(found)
 }
 
-/// Brings the database to the last version. Returns the version that it had.
+/// Brings the database to the latest version. Returns the version that it had.
 ///
 /// # Errors
 /// The database has a newer version, or rejects a statement.

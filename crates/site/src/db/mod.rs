@@ -1,8 +1,8 @@
 //! The database: SQLite or PostgreSQL, with one text for each statement.
 //!
 //! Entities pass statements with `$1` placeholders and values to an [`Executor`]: the database for
-//! reading, a transaction for everything. Numbers and times are BIGINT, enumerations are TEXT, and
-//! statements compute no sums and return no literals, because their types differ.
+//! reading, or a transaction for reading and writing. Numbers and times are BIGINT, enumerations
+//! are TEXT, and statements compute no sums and return no literals, because their types differ.
 //!
 //! SQLite has one connection that writes, and several that read (write-ahead log).
 
@@ -53,7 +53,7 @@ use tokio::sync::watch;
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// Connections that read, and all connections of PostgreSQL.
+/// The number of connections that read, or of all connections to PostgreSQL.
 const CONNECTIONS: u32 = 8;
 /// How long a statement of SQLite waits for another process, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,7 +62,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DbError {
-    /// The database rejected it, or cannot be reached.
+    /// The database rejected the statement, or cannot be reached.
     #[error("database: {0}")]
     Sql(#[from] sqlx::Error),
     /// The statement changed or returned no row, although one must exist.
@@ -79,13 +79,13 @@ pub enum DbError {
     Newer {
         /// The version of the database.
         found: i64,
-        /// The last version that this program knows.
+        /// The latest version that this program knows.
         known: i64,
     },
 }
 
 impl DbError {
-    /// Whether the row exists already.
+    /// Whether the row already exists.
     pub fn is_duplicate(&self) -> bool {
         match self {
             DbError::Sql(sqlx::Error::Database(error)) => error.is_unique_violation(),
@@ -114,14 +114,14 @@ pub enum Db {
 /// A transaction. It is rolled back unless it is committed.
 #[derive(Debug)]
 pub enum Tx {
-    /// Of SQLite.
+    /// A transaction of SQLite.
     Sqlite(sqlx::Transaction<'static, Sqlite>),
-    /// Of PostgreSQL.
+    /// A transaction of PostgreSQL.
     Postgres(sqlx::Transaction<'static, Postgres>),
 }
 
 impl Db {
-    /// Opens or creates a file of SQLite.
+    /// Opens or creates an SQLite file.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -164,7 +164,7 @@ impl Db {
         })
     }
 
-    /// Begins a transaction that reads one state of the database and stops no other transaction.
+    /// Begins a transaction that reads one state of the database and blocks no other transaction.
     ///
     /// # Errors
     /// The database cannot be reached.
@@ -178,10 +178,10 @@ impl Db {
         })
     }
 
-    /// Copies a database of SQLite to a new file while it is used. Returns false with PostgreSQL.
+    /// Copies an SQLite database to a new file while it is in use. Returns false for PostgreSQL.
     ///
     /// # Errors
-    /// The file exists already or cannot be written.
+    /// The file already exists or cannot be written.
     pub async fn copy_to(&self, path: &Path) -> Result<bool> {
         let Db::Sqlite { readers, .. } = self else {
             return Ok(false);
@@ -213,7 +213,7 @@ pub fn commits() -> watch::Receiver<u64> {
     COMMITS.subscribe()
 }
 
-/// Counts a commit at its end, also if the request ends first.
+/// Counts a commit at its end, even if the request ends first.
 struct Count;
 
 impl Drop for Count {

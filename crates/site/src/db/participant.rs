@@ -1,7 +1,7 @@
 //! Participants of contests: users or teams, with their clocks.
 //!
-//! A contestant that belongs to a team takes part as the team; any other user takes part alone. A
-//! submission keeps the participant for which it was made.
+//! A contestant in a team takes part as the team; any other user takes part alone. A submission
+//! keeps the participant for which it was made.
 
 use super::contest::MemberRole;
 use super::{Executor, Result, Tx, record, values};
@@ -78,7 +78,7 @@ fn seconds(stored: i64) -> Duration {
     Duration::from_secs(u64::try_from(stored).unwrap_or(0))
 }
 
-/// What differs for a participant in a round.
+/// The personal settings of a participant in a round.
 pub fn personal(delay_seconds: i64, extra_seconds: i64, started_at: Option<Time>) -> Personal {
     Personal {
         delay: seconds(delay_seconds),
@@ -108,7 +108,7 @@ macro_rules! participants {
     };
 }
 
-/// The participant with an id.
+/// The participant with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Participant>> {
     db.first(participants!("WHERE id = $1"), values![id]).await
 }
@@ -130,7 +130,7 @@ pub async fn of_user(
     .await
 }
 
-/// The participant of a user. A user without one becomes one.
+/// The participant of a user. Adds one if the user has none.
 pub async fn ensure(
     tx: &mut Tx,
     contest_id: i64,
@@ -150,7 +150,7 @@ pub async fn ensure(
     found.ok_or(super::DbError::Missing("participant"))
 }
 
-/// The team that an import has added with a number of its own.
+/// The team that an import has added with this number.
 pub async fn by_external_id(
     db: impl Executor,
     contest_id: i64,
@@ -232,7 +232,7 @@ pub async fn has_submissions(db: impl Executor, id: i64) -> Result<bool> {
     Ok(!rows.is_empty())
 }
 
-/// Removes a participant. Submissions stay, but count for no participant.
+/// Removes a participant. Submissions are kept, but count for no participant.
 pub async fn delete(tx: &mut Tx, id: i64) -> Result<u64> {
     tx.execute("DELETE FROM participant WHERE id = $1", values![id])
         .await
@@ -296,7 +296,7 @@ pub async fn all(db: impl Executor, contest_id: i64) -> Result<Vec<Entry>> {
     .await
 }
 
-/// Starts the clock of a participant. A clock that runs already is unchanged.
+/// Starts the clock of a participant. A running clock is not changed.
 pub async fn start(tx: &mut Tx, id: i64, round_id: i64, now: Time) -> Result<u64> {
     tx.execute(
         "INSERT INTO participant_start (participant_id, round_id, started_at) VALUES ($1, $2, $3)

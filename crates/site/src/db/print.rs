@@ -1,4 +1,4 @@
-//! Texts that contestants want to have on paper.
+//! Texts that contestants want to print.
 
 use super::{Executor, Result, Tx, record, values};
 use crate::core::time::Time;
@@ -36,7 +36,7 @@ macro_rules! requests {
     };
 }
 
-/// A text that is not in the queue yet.
+/// A new text.
 #[derive(Debug)]
 pub struct New<'a> {
     pub contest_id: i64,
@@ -63,7 +63,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>, now: Time) -> Result<i64> {
     .await
 }
 
-/// The text with an id.
+/// The text with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Request>> {
     db.first(requests!("WHERE print_request.id = $1"), values![id])
         .await
@@ -100,7 +100,7 @@ pub async fn page(
     .await
 }
 
-/// Notes that a text was printed.
+/// Records that a text was printed.
 pub async fn finish(tx: &mut Tx, id: i64, user: i64, now: Time) -> Result<u64> {
     tx.execute(
         "UPDATE print_request SET done_by = $2, done_at = $3 WHERE id = $1 AND done_at IS NULL",
@@ -109,7 +109,7 @@ pub async fn finish(tx: &mut Tx, id: i64, user: i64, now: Time) -> Result<u64> {
     .await
 }
 
-/// Whether contestants print.
+/// Sets whether contestants may print.
 pub async fn set_printing(tx: &mut Tx, contest_id: i64, value: bool) -> Result<u64> {
     tx.execute(
         "UPDATE contest SET printing = $2 WHERE id = $1",

@@ -6,11 +6,11 @@ use crate::core::time::Time;
 text_enum! {
     /// The visibility of a problem outside contests.
     Visibility {
-        /// Its owner.
+        /// Only its owner sees it.
         Private = "private",
-        /// Teachers, for their contests.
+        /// Teachers see it and may use it in their contests.
         ContestOnly = "contest_only",
-        /// All people.
+        /// Everyone sees it.
         Public = "public",
     }
 }
@@ -34,7 +34,7 @@ record! {
         number: i64,
         digest: String,
         manifest: String,
-        /// What has changed.
+        /// A note about the changes.
         note: String,
         created_at: Time,
     }
@@ -84,13 +84,13 @@ pub async fn update(tx: &mut Tx, id: i64, name: &str, visibility: Visibility) ->
     .await
 }
 
-/// The problem with an id.
+/// The problem with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Problem>> {
     db.first(problems!("WHERE id = $1"), values![id]).await
 }
 
-/// Problems with greater ids than `after` that are public, belong to the user or, if `contest_only`
-/// is 1, may be used in contests; `all` = 1 means all problems.
+/// Problems with ids above `after` that are public, belong to the user or, if `contest_only` is
+/// set, may be used in contests. `all` selects all problems.
 pub async fn page(
     db: &Db,
     after: i64,
@@ -110,7 +110,7 @@ pub async fn page(
     .await
 }
 
-/// A version that does not exist yet.
+/// A new version.
 #[derive(Debug)]
 pub struct NewVersion<'a> {
     pub problem_id: i64,
@@ -141,7 +141,7 @@ pub async fn insert_version(tx: &mut Tx, new: &NewVersion<'_>, now: Time) -> Res
     .await
 }
 
-/// Changes what pages show of a version.
+/// Changes the data of a version that pages show.
 pub async fn set_manifest(tx: &mut Tx, version: i64, manifest: &str) -> Result<u64> {
     tx.execute(
         "UPDATE package_version SET manifest = $2 WHERE id = $1",
@@ -150,12 +150,12 @@ pub async fn set_manifest(tx: &mut Tx, version: i64, manifest: &str) -> Result<u
     .await
 }
 
-/// The version with an id.
+/// The version with this id.
 pub async fn version(db: impl Executor, id: i64) -> Result<Option<Version>> {
     db.first(versions!("WHERE id = $1"), values![id]).await
 }
 
-/// The version with the greatest number.
+/// The version with the highest number.
 pub async fn current_version(db: impl Executor, problem_id: i64) -> Result<Option<Version>> {
     db.first(
         versions!("WHERE problem_id = $1 ORDER BY number DESC LIMIT 1"),
@@ -225,7 +225,7 @@ pub async fn set_tags(tx: &mut Tx, problem_id: i64, tags: &[(String, bool)]) -> 
     Ok(())
 }
 
-/// Whether a round has the problem.
+/// Whether a round contains the problem.
 pub async fn is_attached(db: impl Executor, id: i64) -> Result<bool> {
     let found = db
         .rows(
@@ -236,7 +236,7 @@ pub async fn is_attached(db: impl Executor, id: i64) -> Result<bool> {
     Ok(!found.is_empty())
 }
 
-/// Deletes a problem that no round has, with its versions and submissions.
+/// Deletes a problem that is in no round, with its versions and submissions.
 pub async fn delete(tx: &mut Tx, id: i64) -> Result<u64> {
     tx.execute("DELETE FROM submission WHERE problem_id = $1", values![id])
         .await?;
@@ -244,9 +244,9 @@ pub async fn delete(tx: &mut Tx, id: i64) -> Result<u64> {
         .await
 }
 
-/// Moves the versions, rounds, submissions and tags of a problem to another one, and deletes it.
-/// Rounds keep their versions, so no result changes. The other problem keeps its package as a new
-/// version, whose id is returned; `None` if it has none.
+/// Moves the versions, rounds, submissions and tags of a problem to another one, and deletes the
+/// first. Rounds keep their versions, so no result changes. The package of the other problem
+/// becomes a new version, whose id is returned; `None` if the other problem has no package.
 pub async fn merge(tx: &mut Tx, from: i64, into: i64, user: i64, now: Time) -> Result<Option<i64>> {
     let Some(kept) = current_version(&mut *tx, into).await? else {
         return Ok(None);

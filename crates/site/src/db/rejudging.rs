@@ -1,7 +1,7 @@
 //! Sets of submissions that are judged again.
 //!
-//! The old judgements stay current, and ranks stay, until the set is applied. Then all its results
-//! become current in one transaction. A set that is dropped changes nothing.
+//! The old judgements stay current and the ranking does not change until the set is applied. Then
+//! all its results become current in one transaction. A set that is dropped changes nothing.
 
 use super::{Db, Executor, Result, Tx, judgement, record, text_enum, values};
 use crate::core::time::Time;
@@ -9,9 +9,9 @@ use crate::core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
 text_enum! {
-    /// What has become of a set.
+    /// The state of a set.
     SetState {
-        /// It is judged, or waits for a decision.
+        /// The set is being judged, or waits for a decision.
         Open = "open",
         /// Its results are current.
         Applied = "applied",
@@ -23,7 +23,7 @@ text_enum! {
 /// The priority of a set. It is lower than that of everything that a user waits for.
 pub const PRIORITY: i64 = 2;
 
-/// Which submissions a set has. Absent fields choose all.
+/// The filter for the submissions of a set. Absent fields match all submissions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filter {
@@ -42,14 +42,14 @@ pub struct Filter {
     pub set: Option<i64>,
 }
 
-/// A set that does not exist yet.
+/// A new set.
 #[derive(Debug)]
 pub struct NewSet<'a> {
     pub reason: &'a str,
     pub filter: &'a Filter,
     pub contest_id: Option<i64>,
     pub problem_id: Option<i64>,
-    /// Whether it is applied when all its judgements have ended.
+    /// Whether the set is applied when all its judgements have ended.
     pub auto_apply: bool,
     pub priority: i64,
     pub user: i64,
@@ -68,15 +68,15 @@ record! {
         login: String,
         created_at: Time,
         ended_at: Option<Time>,
-        /// Judgements.
+        /// The number of judgements.
         size: i64,
-        /// Judgements that wait or run.
+        /// The number of judgements that wait or run.
         open: i64,
     }
 }
 
 record! {
-    /// A judgement of a set beside the one that it replaces.
+    /// A judgement of a set, next to the one that it replaces.
     Item {
         submission_id: i64,
         login: String,
@@ -106,10 +106,10 @@ macro_rules! sets {
     };
 }
 
-/// Adds a set and queues its judgements, each with the version that the round or the problem uses
-/// now. Returns the id of the set and the number of its judgements.
+/// Adds a set and queues its judgements, each with the version that the round or the problem
+/// currently uses. Returns the id of the set and the number of its judgements.
 pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u64)> {
-    // Numbers and texts always have a form in JSON.
+    // Numbers and texts can always be represented in JSON.
     let filter = serde_json::to_string(new.filter).unwrap_or_default();
     let id = (&mut *tx)
         .id(
@@ -173,7 +173,7 @@ pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u6
     Ok((id, size))
 }
 
-/// Sets that the user has made or may decide on, or all; the latest first.
+/// Sets that the user has created or may decide on, or all; the latest first.
 pub async fn page(db: &Db, user: i64, all: bool, limit: i64) -> Result<Vec<Set>> {
     db.all(
         sets!(
@@ -188,13 +188,13 @@ pub async fn page(db: &Db, user: i64, all: bool, limit: i64) -> Result<Vec<Set>>
     .await
 }
 
-/// The set with an id.
+/// The set with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Set>> {
     db.first(sets!("WHERE rejudging.id = $1"), values![id])
         .await
 }
 
-/// The judgements of a set beside the present results, or those that they have replaced.
+/// The judgements of a set, next to the current results or to those that they have replaced.
 pub async fn items(db: &Db, id: i64) -> Result<Vec<Item>> {
     db.all(
         "SELECT submission.id AS submission_id, login,
@@ -215,7 +215,7 @@ pub async fn items(db: &Db, id: i64) -> Result<Vec<Item>> {
     .await
 }
 
-/// Decides on an open set. False: it is not open.
+/// Decides on an open set. Returns false if it is not open.
 async fn end(tx: &mut Tx, id: i64, state: SetState, now: Time) -> Result<bool> {
     let ended = tx
         .execute(
@@ -239,10 +239,11 @@ async fn open_judgements(tx: &mut Tx, id: i64) -> Result<i64> {
     Ok(found.map_or(0, |found| found.open))
 }
 
-/// Makes the results of a set current. Submissions without a new result keep the old one. False:
-/// the set is not open, or has judgements without a result; the caller rolls its transaction back.
+/// Makes the results of a set current. Submissions without a new result keep the old one. Returns
+/// false if the set is not open or has judgements without a result; the caller must then roll back
+/// its transaction.
 pub async fn apply(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
-    // The change of the set also keeps others from deciding at the same time.
+    // Changing the set also prevents others from deciding at the same time.
     if !end(tx, id, SetState::Applied, now).await? || open_judgements(tx, id).await? > 0 {
         return Ok(false);
     }
@@ -271,7 +272,7 @@ pub async fn apply(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
 
 record! { AutoApply { auto_apply: bool, } }
 
-/// Applies a set whose last judgement has ended, if it is one that applies itself.
+/// Applies a set whose last judgement has ended, if the set is applied automatically.
 pub async fn settle(tx: &mut Tx, id: i64, now: Time) -> Result<()> {
     // The lock lets the last of several workers see the results of the others.
     let set: Option<AutoApply> = (&mut *tx)

@@ -1,4 +1,4 @@
-//! Links with which users choose new passwords. The database has digests of their tokens only.
+//! Links with which users choose new passwords. The database stores only digests of their tokens.
 
 use super::user::User;
 use super::{Executor, Result, Tx, values};
@@ -20,7 +20,7 @@ pub async fn insert(
     .await
 }
 
-/// The user that a valid link belongs to. Disabled users have none.
+/// The user to which a valid link belongs. Disabled users have none.
 pub async fn user(db: impl Executor, hash: [u8; 32], now: Time) -> Result<Option<User>> {
     db.first(
         "SELECT users.id, login, name, email, password, role, users.created_at, disabled_at,

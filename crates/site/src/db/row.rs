@@ -9,9 +9,9 @@ use sqlx::sqlite::SqliteRow;
 /// A row of a result.
 #[derive(Debug)]
 pub enum Row {
-    /// Of SQLite.
+    /// A row of SQLite.
     Sqlite(SqliteRow),
-    /// Of PostgreSQL.
+    /// A row of PostgreSQL.
     Postgres(PgRow),
 }
 
@@ -73,7 +73,7 @@ impl Column for Option<Time> {
     }
 }
 
-/// A structure that is made from a row.
+/// A structure that can be read from a row.
 pub trait Record: Sized + Send {
     /// Reads the columns.
     ///

@@ -1,4 +1,4 @@
-//! Sessions. The database has digests of their tokens only.
+//! Sessions. The database stores only digests of their tokens.
 
 use super::user::User;
 use super::{Db, Executor, Result, Tx, record, values};

@@ -5,7 +5,7 @@ use super::{Executor, Result, Tx, record, text_enum, values};
 text_enum! {
     /// How people become users.
     SignUp {
-        /// All people can sign up.
+        /// Everyone can sign up.
         Open = "open",
         /// Only with the link of the site.
         Link = "link",
@@ -29,7 +29,7 @@ pub async fn get(db: impl Executor, name: &str) -> Result<Option<String>> {
     Ok(found.map(|setting| setting.value))
 }
 
-/// How people become users. An unknown value means that they do not.
+/// How people become users. An unknown value means that sign-up is closed.
 pub async fn sign_up(db: impl Executor) -> Result<SignUp> {
     Ok(match get(db, SIGN_UP).await? {
         None => SignUp::Open,

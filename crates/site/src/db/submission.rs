@@ -12,7 +12,7 @@ text_enum! {
         Normal = "normal",
         /// It never becomes final.
         Ignored = "ignored",
-        /// It belongs to the package of the problem.
+        /// The submission belongs to the package of the problem.
         Model = "model",
     }
 }
@@ -62,7 +62,7 @@ record! {
     Source { file_name: String, content: Vec<u8>, }
 }
 
-/// A submission that does not exist yet.
+/// A new submission.
 #[derive(Debug)]
 pub struct NewSubmission<'a> {
     pub user_id: i64,
@@ -76,16 +76,16 @@ pub struct NewSubmission<'a> {
     pub source: &'a [u8],
 }
 
-/// Which submissions a list has.
+/// The filter of a list of submissions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Filter {
-    /// Only those of this user, and those of the user's teams.
+    /// Only submissions of this user and of the user's teams.
     pub user: Option<i64>,
-    /// Only those to this problem outside contests.
+    /// Only submissions to this problem outside contests.
     pub problem: Option<i64>,
-    /// Only those of this contest.
+    /// Only submissions to this contest.
     pub contest: Option<i64>,
-    /// Only those with lesser ids.
+    /// Only those with lower ids.
     pub before: Option<i64>,
 }
 
@@ -133,7 +133,7 @@ pub async fn insert(tx: &mut Tx, new: &NewSubmission<'_>, now: Time) -> Result<i
     Ok(id)
 }
 
-/// Marks a submission as one of a package.
+/// Marks a submission as part of a package.
 pub async fn set_model(tx: &mut Tx, id: i64, version_id: i64, name: &str) -> Result<u64> {
     tx.execute(
         "UPDATE submission SET model_version_id = $2, model_name = $3 WHERE id = $1",
@@ -158,7 +158,7 @@ record! {
         state: State,
         verdict: Option<Verdict>,
         score: Option<i64>,
-        /// 1 or 0; nothing without a result or an expectation.
+        /// 1 or 0; `None` without a result or an expectation.
         as_expected: Option<i64>,
     }
 }
@@ -177,7 +177,7 @@ pub async fn models(db: &Db, problem_id: i64) -> Result<Vec<Model>> {
     .await
 }
 
-/// The submission with an id.
+/// The submission with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Submission>> {
     db.first(submissions!("WHERE submission.id = $1"), values![id])
         .await

@@ -70,7 +70,7 @@ fn new_version(problem_id: i64, digest: &str, user: i64) -> NewVersion<'_> {
     }
 }
 
-/// A problem with one version, as their ids.
+/// Adds a problem with one version. Returns their ids.
 pub(crate) async fn add_problem(db: &Db, owner: i64, visibility: Visibility) -> (i64, i64) {
     let mut tx = db.begin().await.unwrap();
     let id = problem::insert(&mut tx, "Sum", visibility, owner, NOW)
@@ -83,7 +83,7 @@ pub(crate) async fn add_problem(db: &Db, owner: i64, visibility: Visibility) -> 
     (id, version)
 }
 
-/// A submission with its first judgement, as their ids.
+/// Adds a submission with its first judgement. Returns their ids.
 async fn submit(
     db: &Db,
     user_id: i64,

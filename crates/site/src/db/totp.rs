@@ -23,7 +23,7 @@ impl super::Column for Option<Vec<u8>> {
 }
 
 impl Generator {
-    /// The secret, if the user has confirmed it: signing in needs a code.
+    /// The secret, if the user has confirmed it. Signing in then requires a code.
     pub fn confirmed(&self) -> Option<&[u8]> {
         self.totp_confirmed_at.and(self.totp_secret.as_deref())
     }
@@ -98,7 +98,7 @@ pub async fn codes_left(db: impl Executor, user_id: i64) -> Result<usize> {
     Ok(db.rows(sql, values![user_id]).await?.len())
 }
 
-/// Whether the code is that of the generator or a recovery code. Each one is accepted once.
+/// Checks a code of the generator or a recovery code. Each code is accepted once.
 pub async fn accept(tx: &mut Tx, user_id: i64, code: &str, now: Time) -> Result<bool> {
     let Some(generator) = of_user(&mut *tx, user_id).await? else {
         return Ok(false);

@@ -32,9 +32,9 @@ pub enum Target {
 pub struct Table {
     /// The name.
     pub name: &'static str,
-    /// What its column `id` identifies, if other tables refer to it.
+    /// What the table's column `id` identifies, if other tables refer to it.
     pub is: Option<Target>,
-    /// Whether it has a column `id`.
+    /// Whether the table has a column `id`.
     pub has_id: bool,
     /// Columns that refer to tables.
     pub references: &'static [(&'static str, Target)],
@@ -44,7 +44,7 @@ pub struct Table {
     pub select: &'static str,
 }
 
-/// Columns that are left out, by table: they refer to what belongs to one site.
+/// Columns that are left out, by table: they refer to objects that belong to one site.
 const OMITTED: &[(&str, &str)] = &[
     ("judgement", "fault_id"),
     ("judgement", "rejudging_id"),
@@ -81,7 +81,7 @@ macro_rules! submissions {
     };
 }
 
-/// The tables, in an order in which rows refer to earlier tables only.
+/// The tables, in an order in which rows refer only to earlier tables.
 pub const TABLES: &[Table] = &[
     Table {
         name: "problem",
@@ -272,7 +272,7 @@ pub const TABLES: &[Table] = &[
 ];
 
 record! {
-    /// A user as exports have it.
+    /// A user in an export.
     Person {
         id: i64,
         login: String,
@@ -282,7 +282,7 @@ record! {
     }
 }
 
-/// Some users with greater ids than `after` that the rows of a contest refer to.
+/// Some users with ids above `after` to which the rows of a contest refer.
 pub async fn people(tx: &mut Tx, contest: i64, after: i64) -> Result<Vec<Person>> {
     tx.all(
         concat!(

@@ -6,7 +6,7 @@ use crate::db::{Db, migrate};
 /// Tables that an export leaves out.
 const LEFT_OUT: &[&str] = &[
     "schema_version",
-    // Exported as a few columns, and found again by their logins.
+    // Only a few columns are exported, and an import finds the users by their logins.
     "users",
     // Secrets.
     "session",
@@ -15,7 +15,7 @@ const LEFT_OUT: &[&str] = &[
     "reset_link",
     "api_token",
     "identity",
-    // Of one site.
+    // Specific to one site.
     "fault",
     "attempt_failure",
     "rejudging",
@@ -49,7 +49,7 @@ fn table_of(target: Target) -> &'static str {
     }
 }
 
-/// All tables of a database of the last version, and the references between them.
+/// All tables of a database of the latest version, and the references between them.
 async fn schema() -> (Vec<TableName>, Vec<Reference>) {
     let directory = tempfile::tempdir().unwrap();
     let db = Db::sqlite(&directory.path().join("site.db")).await.unwrap();

@@ -52,7 +52,7 @@ macro_rules! columns {
     };
 }
 
-/// A user that does not exist yet.
+/// A new user.
 #[derive(Debug)]
 pub struct NewUser<'a> {
     pub login: &'a str,
@@ -62,7 +62,7 @@ pub struct NewUser<'a> {
     pub role: Role,
 }
 
-/// The form of a login that is unique.
+/// The unique form of a login.
 fn key(login: &str) -> String {
     login.to_lowercase()
 }
@@ -84,18 +84,18 @@ pub async fn insert(tx: &mut Tx, user: &NewUser<'_>, now: Time) -> Result<i64> {
     .await
 }
 
-/// The user with an id.
+/// The user with this id.
 pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<User>> {
     db.first(columns!("WHERE id = $1"), values![id]).await
 }
 
-/// The user with a login, in any case.
+/// The user with this login; case does not matter.
 pub async fn by_login(db: impl Executor, login: &str) -> Result<Option<User>> {
     db.first(columns!("WHERE login_key = $1"), values![key(login)])
         .await
 }
 
-/// Users with greater ids than `after`, in their order.
+/// Users with ids above `after`, in ascending order.
 pub async fn page(db: &Db, after: i64, limit: i64) -> Result<Vec<User>> {
     db.all(
         columns!("WHERE id > $1 ORDER BY id LIMIT $2"),

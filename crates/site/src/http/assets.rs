@@ -1,4 +1,4 @@
-//! Style sheet, script and icon. Their names contain their digests, so browsers may keep them.
+//! Style sheet, script and icon. Their names contain their digests, so browsers may cache them.
 
 use crate::core::token::hex;
 use axum::extract::Path;

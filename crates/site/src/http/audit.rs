@@ -1,4 +1,4 @@
-//! The log of changes: every request that changes something and is carried out has an entry.
+//! The log of changes. Every successful request that changes something has an entry.
 //!
 //! Submissions have no entry, because the list of submissions has them, and neither have choices of
 //! a language. The entry names the route, and the numbers in its path, but no tokens.

@@ -116,7 +116,7 @@ pub struct Delivery {
     undo: String,
 }
 
-/// `POST /contests/{id}/balloons`: a balloon was delivered, or was not.
+/// `POST /contests/{id}/balloons`: records that a balloon was delivered, or that it was not.
 pub async fn deliver(
     State(app): State<Arc<App>>,
     session: Session,

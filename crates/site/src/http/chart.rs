@@ -4,14 +4,14 @@ use crate::core::standings::statistics::nice;
 use crate::text::t;
 use maud::{Markup, Render, html};
 
-/// The size of the picture, and the part of it that has the bars.
+/// The size of the picture, and the part that contains the bars.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 250.0;
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 632.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 212.0;
-/// The width of the widest bar, and the part of its place that a bar covers.
+/// The width of the widest bar, and the fraction of its slot that a bar covers.
 const MAX_BAR: f64 = 56.0;
 const COVERED: f64 = 0.84;
 /// The width of a character.
@@ -24,9 +24,9 @@ pub struct Chart<'a> {
     /// Distinguishes the charts of a page.
     pub id: String,
     pub title: &'a dyn Render,
-    /// What a bar stands for.
+    /// The meaning of the bars.
     pub axis: &'a dyn Render,
-    /// The parts of bars from bottom to top: the class of the colour, and the words.
+    /// The parts of bars from bottom to top: the class of the colour, and the label.
     pub series: Vec<(&'static str, &'a dyn Render)>,
     pub bars: Vec<Bar>,
 }
@@ -47,7 +47,7 @@ impl Bar {
     }
 }
 
-/// A number of things as a length. Greater numbers than 2^32 are cut.
+/// Converts a count to a length. Counts above 2^32 are clamped.
 fn length(count: usize) -> f64 {
     u32::try_from(count).unwrap_or(u32::MAX).into()
 }
@@ -88,20 +88,20 @@ impl Chart<'_> {
         }
     }
 
-    /// The distance of two lines of the scale.
+    /// The distance between two lines of the scale.
     fn step(&self) -> usize {
         let max = self.bars.iter().map(Bar::sum).max().unwrap_or(0).max(1);
         let step = nice(i64::try_from(max.div_ceil(STEPS)).unwrap_or(i64::MAX));
         usize::try_from(step).unwrap_or(usize::MAX)
     }
 
-    /// The greatest number of the scale.
+    /// The largest number of the scale.
     fn top(&self) -> usize {
         let max = self.bars.iter().map(Bar::sum).max().unwrap_or(0).max(1);
         max.next_multiple_of(self.step())
     }
 
-    /// Where a number is.
+    /// The y coordinate of a number.
     fn y(&self, count: usize) -> f64 {
         BOTTOM - (BOTTOM - TOP) * length(count) / length(self.top())
     }
@@ -116,7 +116,7 @@ impl Chart<'_> {
         }
     }
 
-    /// The distance, in bars, of those with labels. Labels do not overlap.
+    /// The distance between labelled bars, counted in bars. Labels do not overlap.
     fn labelled(&self, place: f64) -> usize {
         let longest = self.bars.iter().map(|bar| bar.label.chars().count()).max();
         let needed = length(longest.unwrap_or(0) + 1) * CHARACTER;

@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// Characters of the name of a browser that are stored.
+/// The maximum number of characters of the name of a browser that are stored.
 const MAX_AGENT: usize = 200;
 
 /// The address and the name of a browser.
@@ -17,7 +17,7 @@ const MAX_AGENT: usize = 200;
 pub struct Client {
     /// The address.
     pub address: IpAddr,
-    /// The name that it gives itself.
+    /// The name that the browser sends.
     pub agent: String,
 }
 

@@ -31,7 +31,7 @@ fn is_seen(scene: &Scene, file: &ContestFile, now: Time) -> bool {
     rule::is_seen(scene.access, file.audience, begins, now)
 }
 
-/// The files of a contest that the viewer may load now.
+/// The files of a contest that the viewer may download now.
 pub async fn listed(app: &App, scene: &Scene) -> Page<Vec<ContestFile>> {
     let now = Time::now();
     let mut files = contest_file::all(&app.db, scene.contest.id).await?;
@@ -39,7 +39,7 @@ pub async fn listed(app: &App, scene: &Scene) -> Page<Vec<ContestFile>> {
     Ok(files)
 }
 
-/// A file that the viewer may load now.
+/// A file that the viewer may download now.
 pub async fn find(app: &App, session: &Session, id: i64) -> Page<(Scene, ContestFile)> {
     let file = contest_file::by_id(&app.db, id).await?;
     let file = file.ok_or(PageError::NotFound)?;
@@ -147,7 +147,7 @@ fn inputs(file: Option<&ContestFile>, rounds: &[Round]) -> Markup {
     }
 }
 
-/// The fields of a form. A file without content keeps the present one.
+/// The fields of a form. An empty file keeps the existing one.
 async fn fields(
     app: &App,
     scene: &Scene,

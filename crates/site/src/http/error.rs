@@ -1,7 +1,7 @@
 //! Requests that were not carried out.
 //!
-//! A handler returns a [`PageError`]. It becomes a page in the language of the request here, and a
-//! problem in English in `api/problem`.
+//! A handler returns a [`PageError`]. This module turns it into a page in the language of the
+//! request; `api/problem` turns it into a problem in English.
 
 use super::frame;
 use super::mistake::Mistake;
@@ -34,17 +34,17 @@ pub enum PageError {
     SignIn,
     /// The viewer sees the page, but may not do this now.
     Refused(Refusal),
-    /// A field is wrong.
+    /// A field is invalid.
     Invalid(Mistake),
     /// The viewer has tried too often.
     TooOften(Duration),
-    /// The site has too much to do.
+    /// The site is overloaded.
     Busy(Rush),
     /// The site has failed.
     Internal(InternalError),
 }
 
-/// What too many people do at one moment.
+/// What too many users do at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rush {
     /// They sign in.
@@ -56,7 +56,7 @@ pub enum Rush {
 }
 
 impl Rush {
-    /// What the visitor may do.
+    /// The advice for the visitor.
     pub fn detail(self) -> &'static dyn Message {
         match self {
             Rush::SignIn => &t::ErrorBusySignIn,
@@ -66,7 +66,7 @@ impl Rush {
     }
 }
 
-/// What has failed on the site. The message is for its log.
+/// A failure of the site. The message is for its log.
 #[derive(Debug, thiserror::Error)]
 pub enum InternalError {
     /// The database.
@@ -89,7 +89,7 @@ pub enum InternalError {
         /// The reason.
         error: std::io::Error,
     },
-    /// The name of a stored file does not fit into a header.
+    /// The name of a stored file cannot be used in a header.
     #[error("the name of a file has a line end")]
     FileName,
     /// A stored protocol is malformed.
@@ -288,7 +288,7 @@ pub async fn not_found() -> PageError {
     PageError::NotFound
 }
 
-/// A handler panicked.
+/// Answers a request whose handler panicked.
 pub fn panicked(_: Box<dyn Any + Send + 'static>) -> HttpResponse<Body> {
     PageError::from(InternalError::Panic).into_response()
 }

@@ -1,4 +1,4 @@
-//! Stopping and pausing judging, and what cannot be judged.
+//! Stopping and pausing the judging, and faults.
 
 use super::error::{Page, PageError};
 use super::layout::page;

@@ -5,8 +5,8 @@ use crate::text::{current, request, t};
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, Render, html};
 
-/// A page about a request that was not carried out. All paths without a page have the same one, so
-/// that it does not name its own address.
+/// A page about a request that was not carried out. All paths without a page share this page, so it
+/// must not name its own address.
 pub fn bare(title: impl Render, main: Markup) -> Html<String> {
     document(title, None, html! {}, main)
 }

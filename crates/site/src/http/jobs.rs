@@ -23,12 +23,12 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Lines of a log that a page shows.
+/// The number of lines of a log that a page shows.
 const SHOWN_LINES: i64 = 1000;
-/// Lines of a log that is downloaded.
+/// The maximum number of lines of a log that is downloaded.
 const MAX_LINES: i64 = 1_000_000;
 
-/// Adds a job and leads to its page.
+/// Adds a job and redirects to its page.
 pub async fn begin(app: &App, session: &Session, work: &Work) -> Page {
     let id = jobs::add(app, work, session.user_id()?).await?;
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
@@ -55,7 +55,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<(Job, JobAccess)> {
     }
 }
 
-/// The state that a list has.
+/// The state by which a list is filtered.
 #[derive(Deserialize)]
 pub struct Which {
     state: Option<JobState>,

@@ -1,4 +1,4 @@
-//! The language of a request: that of the user's setting, of a cookie, or of the browser.
+//! The language of a request: from the user's setting, a cookie or the browser.
 
 use super::error::Page;
 use super::session::{Session, cookie, cookie_value};
@@ -40,7 +40,7 @@ fn of_headers(app: &App, headers: &HeaderMap) -> Arc<Locale> {
     found.unwrap_or(app.locales.default_locale()).clone()
 }
 
-/// The address of a page; that of the first page for the answer to a form.
+/// The address of a page; for the answer to a form, the address of the first page.
 fn back(request: &Request) -> String {
     let path = request.uri().path_and_query();
     match path.filter(|_| request.method() == Method::GET) {

@@ -30,7 +30,7 @@ pub fn editor_page(session: &Session, title: impl Render, main: Markup) -> Html<
     document(title, Some(navigation(session)), head, main)
 }
 
-/// A page that is projected: without navigation, and scrolling by itself.
+/// A page for projectors: without navigation, and with automatic scrolling.
 pub fn projector_page(title: impl Render, source: &str, main: Markup) -> Html<String> {
     let head = html! {
         meta name="live" content=(source);
@@ -40,7 +40,7 @@ pub fn projector_page(title: impl Render, source: &str, main: Markup) -> Html<St
     Html(shell(title, head, body).into_string())
 }
 
-/// A link of a navigation. It is marked if the viewer is in this section.
+/// A link in a navigation, marked if the viewer is in its section.
 pub fn nav_link(href: &str, text: impl Render, is_here: bool) -> Markup {
     html! { li { a href=(href) aria-current=[is_here.then_some("page")] { (text) } } }
 }
@@ -86,7 +86,7 @@ fn navigation(session: &Session) -> Markup {
     }
 }
 
-/// The clock of the server. The script moves it.
+/// The clock of the server. The script advances it.
 fn clock(now: Time) -> Markup {
     let machine = now.rfc3339().unwrap_or_default();
     let time = machine.get(11..19).unwrap_or_default();
@@ -98,7 +98,7 @@ fn clock(now: Time) -> Markup {
     }
 }
 
-/// The way from the first page to the one that has the heading `here`.
+/// The path from the first page to the page with the heading `here`.
 pub fn crumbs(way: &[(&str, &dyn Render)], here: impl Render) -> Markup {
     html! {
         nav.crumbs aria-label=(t::NavBreadcrumb) {

@@ -1,4 +1,4 @@
-//! Notices for pages that follow changes, as server-sent events without content.
+//! Notices for pages that follow changes: server-sent events without content.
 
 use crate::app::App;
 use crate::judging::live::Change;
@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::RecvError;
 /// Streams end after this time. The browser opens another one, whose access is checked again.
 const STREAM_LASTS: Duration = Duration::from_secs(300);
 
-/// Events for the changes that `concerns` chooses.
+/// Events for the changes that `concerns` selects.
 pub fn events(app: &App, concerns: impl Fn(&Change) -> bool + Send + Sync + 'static) -> Response {
     respond(changes(app.live.subscribe(), "change", concerns))
 }
@@ -53,7 +53,7 @@ pub fn changes<T: Clone + Send + 'static>(
             loop {
                 match changes.recv().await {
                     Ok(change) if !concerns(&change) => {}
-                    // A reader that has missed changes must look again, too.
+                    // A reader that has missed changes must also look again.
                     Ok(_) | Err(RecvError::Lagged(_)) => {
                         // Browsers drop events without data.
                         let event = Event::default().event(name).data("changed");

@@ -33,7 +33,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     members_page(&app, &session, id, None).await
 }
 
-/// The page, with a link that was just made.
+/// The page, with a newly created link.
 async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>) -> Page {
     let scene = Scene::managed(app, session, id).await?;
     let members = contest::members(&app.db, id).await?;

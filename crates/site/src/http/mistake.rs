@@ -1,4 +1,4 @@
-//! What is wrong with the fields of a request.
+//! Errors in the fields of a request.
 
 use crate::core::account::{AccountError, MAX_NAME};
 use crate::core::password::LENGTHS;
@@ -9,29 +9,29 @@ use crate::text::{Message, t};
 use axum::extract::multipart::MultipartError;
 use millibox_package::Fault;
 
-/// The mistake in a request.
+/// An error in a request.
 #[derive(Debug)]
 pub enum Mistake {
-    /// A field of an account.
+    /// A field of an account is invalid.
     Account(AccountError),
-    /// A list of users or teams.
+    /// A list of users or teams is invalid.
     Roster(RosterError),
-    /// A package.
+    /// A package is invalid.
     Package(Vec<Fault>),
-    /// The parts of a form.
+    /// The parts of a form cannot be read.
     Form(MultipartError),
     /// A name is empty or too long.
     Name {
-        /// Characters of the longest name.
+        /// The maximum length of a name, in characters.
         max: usize,
     },
-    /// The password that confirms a request.
+    /// The password that confirms a request is wrong.
     WrongPassword,
-    /// The password that a new one replaces.
+    /// The current password, which a new one replaces, is wrong.
     WrongPresentPassword,
-    /// The credentials of a sign-in.
+    /// The credentials of a sign-in are wrong.
     WrongSignIn,
-    /// A one-time password.
+    /// A one-time password is wrong.
     WrongCode,
     /// Another user has the login.
     LoginTaken,
@@ -74,13 +74,13 @@ pub enum Mistake {
     Colour,
     /// The times of a participant are out of range.
     Minutes,
-    /// A team gets members of the contest only.
+    /// Only members of the contest can join a team.
     NotAMember,
-    /// The name of a statement has another ending.
+    /// The name of a statement has an extension that is not allowed.
     StatementName,
     /// A problem has too many tags.
     TooManyTags {
-        /// The greatest number.
+        /// The maximum number.
         max: usize,
     },
     /// A problem is merged into itself.
@@ -94,7 +94,7 @@ pub enum Mistake {
     },
     /// A token lasts too long.
     TokenDays {
-        /// The greatest number of days.
+        /// The maximum number of days.
         max: u64,
     },
     /// A form has two files.
@@ -103,7 +103,7 @@ pub enum Mistake {
     LongField,
     /// A field of a form is not text.
     FieldNotUtf8,
-    /// A filter chooses nothing.
+    /// A filter matches no submission.
     NoSubmissionFits,
     /// The language of a source is unknown.
     NoLanguage,
@@ -116,14 +116,14 @@ pub enum Mistake {
         /// The limit.
         bytes: usize,
     },
-    /// The length of a question or an answer.
+    /// A question or an answer is empty or too long.
     TextLength {
-        /// Characters of the longest text.
+        /// The maximum length of a text, in characters.
         max: usize,
     },
-    /// A name is none of a file.
+    /// A name is not valid for a file.
     FileName {
-        /// Characters of the longest name.
+        /// The maximum length of a name, in characters.
         max: usize,
     },
     /// A form has no file.
@@ -135,9 +135,9 @@ pub enum Mistake {
     },
     /// Canned answers are too many or too long.
     CannedAnswers {
-        /// The greatest number.
+        /// The maximum number.
         max: usize,
-        /// Characters of the longest one.
+        /// The maximum length of an answer, in characters.
         length: usize,
     },
     /// An input is too large.
@@ -148,7 +148,7 @@ pub enum Mistake {
 }
 
 impl Mistake {
-    /// The mistake for people.
+    /// The message for the user.
     pub fn message(&self) -> Box<dyn Message + '_> {
         match self {
             Mistake::Account(error) => account(*error),
@@ -241,7 +241,7 @@ fn roster(error: &FileError) -> Box<dyn Message + '_> {
     }
 }
 
-/// Why a line of a list is refused, for people.
+/// Why a line of a list is refused, as a message for the user.
 pub fn line(error: &LineError) -> Box<dyn Message + '_> {
     match error {
         LineError::Malformed => Box::new(t::RosterMalformed),

@@ -1,4 +1,4 @@
-//! The pages. A handler reads a request, asks the rules, and renders the answer.
+//! The pages. A handler reads a request, applies the rules, and renders the answer.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -10,37 +10,37 @@
 //! | `scene` | a contest as its viewer may see it |
 //! | `contests`, `rounds`, `members` | contests, their rounds and problems, their members |
 //! | `participants`, `clocks`, `rules` | users and teams, their own times, the scoring of rounds |
-//! | `clarifications`, `notices` | questions, answers and announcements; what is new |
+//! | `clarifications`, `notices` | questions, answers and announcements; their news |
 //! | `balloons`, `prints` | balloons for solved problems; the queue of the printer |
 //! | `contest_files` | files of contests |
 //! | `submit`, `submissions` | sending sources, and their results |
 //! | `source` | sources with highlighting, and their changes |
-//! | `faults` | stopping and pausing judging, and what cannot be judged |
-//! | `trial` | trying a source on an input of one's own |
+//! | `faults` | stopping and pausing the judging, and faults |
+//! | `trial` | trying a source on custom input |
 //! | `sight` | what the viewer sees of submissions |
 //! | `ranking` | the ranking and the statistics of a contest |
 //! | `rejudgings` | sets of submissions that are judged again |
-//! | `versions` | versions of problems, their packages' submissions, and tags |
+//! | `versions` | versions of problems, submissions in their packages, and tags |
 //! | `removal` | copying, merging and deleting |
 //! | `jobs` | jobs and their logs |
 //! | `reset` | links with which users choose new passwords |
-//! | `account`, `totp` | the own account; one-time passwords |
-//! | `oidc` | sign-in at another service |
+//! | `account`, `totp` | the account of the signed-in user; one-time passwords |
+//! | `oidc` | sign-in with another service |
 //! | `users`, `roster` | users as administrators see them; import of users and teams |
 //! | `actor`, `audit` | the user behind a change; the log of changes |
-//! | `tokens`, `api` | tokens of programs, and the interface that they use |
+//! | `tokens`, `api` | tokens of programs, and the interface for programs |
 //! | `admin` | the queue |
 //! | `client` | address and name of a browser |
 //! | `live` | notices for pages that follow changes |
 //! | `statements` | rendered statements |
-//! | `upload` | large files that arrive or are sent |
+//! | `upload` | uploads and downloads of large files |
 //! | `frame`, `layout` | the frame of all pages; that of pages for a user |
 //! | `parts`, `vocabulary` | common parts and words |
 //! | `chart`, `assets` | charts; style sheet and script |
 //! | `error`, `refusal`, `mistake` | why requests were not carried out, and pages about it |
 //! | `server` | connections |
 //!
-//! Every page works without JavaScript. The script only loads a page again when its content has
+//! Every page works without JavaScript. The script only reloads a page when its content has
 //! changed.
 
 mod account;
@@ -112,11 +112,11 @@ use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
 
-/// Bytes of the largest package.
+/// The maximum size of a package, in bytes.
 const MAX_PACKAGE: usize = 128 << 20;
-/// Bytes of the largest statement.
+/// The maximum size of a statement, in bytes.
 const MAX_STATEMENT: usize = 11 << 20;
-/// Bytes of other requests.
+/// The maximum size of other requests, in bytes.
 const MAX_BODY: usize = 1 << 20;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -296,7 +296,7 @@ fn accounts() -> Router<Arc<App>> {
         .route("/audit", get(audit::show))
 }
 
-/// What contestants and the staff of a contest tell each other.
+/// Communication between contestants and the staff of a contest.
 fn talk() -> Router<Arc<App>> {
     Router::new()
         .route(
@@ -337,7 +337,7 @@ fn talk() -> Router<Arc<App>> {
         )
 }
 
-/// What is judged, again or not at all.
+/// Submissions, faults, and judging again.
 fn judging() -> Router<Arc<App>> {
     Router::new()
         .route(

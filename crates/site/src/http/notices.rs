@@ -1,7 +1,7 @@
-//! What is new in a contest, on all its pages.
+//! The news of a contest, on all its pages.
 //!
-//! The notice counts what waits for the viewer. Streams of events tell the script of a page to ask
-//! for the notice again; they have no content.
+//! The notice counts the items that wait for the viewer. Streams of events without content tell the
+//! script of a page to request the notice again.
 
 use super::error::Page;
 use super::live::{changes, respond};

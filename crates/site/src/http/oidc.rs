@@ -1,4 +1,4 @@
-//! Sign-in at another service.
+//! Sign-in with another service (OpenID Connect).
 
 use super::actor::Actor;
 use super::client::Client;
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 /// The name of the cookie of a flow.
 const COOKIE: &str = "oidc";
-/// The number of logins to try for a new user before the site makes a random one.
+/// The number of logins to try for a new user before the site generates a random one.
 const MAX_TRIES: u32 = 20;
 
 impl From<OidcError> for PageError {
@@ -55,7 +55,7 @@ pub struct Begin {
     back: Back,
 }
 
-/// `GET /oidc/sign-in`: leads the browser to the provider.
+/// `GET /oidc/sign-in`: redirects the browser to the provider.
 pub async fn sign_in(State(app): State<Arc<App>>, Query(query): Query<Begin>) -> Page {
     let purpose = Purpose::SignIn(query.back);
     let (token, address) = provider(&app)?.begin(purpose).await?;
@@ -63,7 +63,7 @@ pub async fn sign_in(State(app): State<Arc<App>>, Query(query): Query<Begin>) ->
     Ok((cookie, Redirect::to(&address)).into_response())
 }
 
-/// `GET /oidc/callback`: the provider has led the browser back.
+/// `GET /oidc/callback`: the provider has redirected the browser back.
 pub async fn callback(
     State(app): State<Arc<App>>,
     actor: Option<Extension<Actor>>,
@@ -97,7 +97,7 @@ pub async fn callback(
     Ok(answer)
 }
 
-/// The user of a person. A missing user is added if the site adds users.
+/// The user linked to an identity. Adds a missing user if the site is configured to add users.
 async fn person(app: &App, provider: &Provider, claims: &Claims) -> Page<User> {
     let issuer = &provider.config.issuer;
     let found = identity::user(&app.db, issuer, &claims.sub).await?;
@@ -112,7 +112,7 @@ async fn person(app: &App, provider: &Provider, claims: &Claims) -> Page<User> {
     Ok(user)
 }
 
-/// Adds a user with a password that is known to no person.
+/// Adds a user with a random password that no person knows.
 async fn add(app: &App, issuer: &str, claims: &Claims) -> Page<User> {
     let password = app.passwords.hash(&Token::random().hex()).await?;
     let now = Time::now();
@@ -135,7 +135,7 @@ async fn add(app: &App, issuer: &str, claims: &Claims) -> Page<User> {
     user.ok_or_else(|| InternalError::from(DbError::Missing("users")).into())
 }
 
-/// The proposed login, with a number if another user has it.
+/// The proposed login, followed by a number if another user has it.
 async fn free_login(tx: &mut Tx, proposed: Option<&str>) -> Page<String> {
     let proposed = proposed.unwrap_or_default();
     let proposed = proposed.split('@').next().unwrap_or_default();
@@ -194,7 +194,8 @@ async fn link_person(
     Ok(())
 }
 
-/// `POST /account/oidc/link`. The page has a link, because a form must not lead to another site.
+/// `POST /account/oidc/link`. The answer is a page with a link, because a form must not redirect to
+/// another site.
 pub async fn link(State(app): State<Arc<App>>, session: Session) -> Page {
     let provider = provider(&app)?;
     let user = session.user_id()?;
@@ -245,7 +246,7 @@ pub fn settings_part(app: &App) -> Markup {
     }
 }
 
-/// The part about other services on the page of the own account.
+/// The part about other services on the account page.
 pub async fn account_part(app: &App, user: i64) -> Page<Markup> {
     let linked = identity::of_user(&app.db, user).await?;
     Ok(html! {

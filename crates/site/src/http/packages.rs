@@ -1,4 +1,4 @@
-//! Packages that users send and load.
+//! Uploads and downloads of packages.
 
 use super::error::Page;
 use super::upload::{self, StoredUpload};
@@ -10,11 +10,12 @@ use axum::response::Response;
 use maud::{Markup, html};
 use std::sync::Arc;
 
-/// Bytes of the largest package that is read while its sender waits. Larger ones become jobs.
+/// The maximum size of a package that is read while its sender waits, in bytes. Jobs read larger
+/// packages.
 const QUICK_BYTES: u64 = 1 << 20;
 
-/// The package of an upload, unless a job must read it: if it is large, or if statements must be
-/// compiled.
+/// The package of an upload; `None` if a job must read it because it is large or its statements
+/// must be compiled.
 pub async fn read_if_small(app: &Arc<App>, upload: &StoredUpload) -> Page<Option<Package>> {
     if upload.bytes > QUICK_BYTES {
         return Ok(None);

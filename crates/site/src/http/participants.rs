@@ -1,4 +1,4 @@
-//! Participants of a contest: users and teams, and what differs for them.
+//! Participants of a contest: users and teams, and their individual settings.
 
 use super::error::{Page, PageError};
 use super::layout::page;
@@ -18,7 +18,7 @@ use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Minutes of the greatest delay, extra time and adjustment.
+/// The largest delay, extra time and adjustment, in minutes.
 const MAX_MINUTES: i64 = 60 * 24 * 366;
 
 /// `GET /contests/{id}/participants`.
@@ -105,7 +105,7 @@ pub struct NewTeam {
     name: String,
 }
 
-/// `POST /contests/{id}/participants`: a team.
+/// `POST /contests/{id}/participants`: adds a team.
 pub async fn create(
     State(app): State<Arc<App>>,
     session: Session,

@@ -1,4 +1,4 @@
-//! Parts that several pages have.
+//! Parts that several pages share.
 
 use super::error::Page;
 use super::mistake::Mistake;
@@ -83,7 +83,7 @@ fn duration(from: Time, to: Time) -> Markup {
     }
 }
 
-/// What a list shows when it has no rows: the reason, and the next step if the viewer has one.
+/// The text of an empty list: the reason, and the next step, if any.
 pub fn empty(text: impl Render, next: Option<(&str, &dyn Render)>) -> Markup {
     html! {
         div.empty {
@@ -121,7 +121,7 @@ pub fn verdict(verdict: Verdict) -> Markup {
     html! { span class=(class) { (verdict_words(verdict)) } }
 }
 
-/// What the viewer may know of the result of a submission.
+/// What the viewer may know about the result of a submission.
 pub fn status(submission: &Submission, visible: Visible) -> Markup {
     if submission.state == State::Fault && visible.faults {
         return html! { span.chip.bad { (t::StatusJudgeError) } };
@@ -153,7 +153,7 @@ pub fn points(submission: &Submission, visible: Visible) -> Markup {
     }
 }
 
-/// A list of submissions, each with what the viewer may know of it.
+/// A list of submissions, each with what the viewer may know about it.
 pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup {
     html! {
         div data-live {

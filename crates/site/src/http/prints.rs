@@ -1,4 +1,4 @@
-//! Texts that contestants want to have on paper, and the queue of the staff.
+//! Texts that contestants want to print, and the queue of the staff.
 
 use super::error::{Page, PageError};
 use super::layout::page;
@@ -18,12 +18,12 @@ use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes of the longest text.
+/// The maximum size of a text, in bytes.
 const MAX_PRINT: usize = 64 << 10;
-/// Characters of the longest title.
+/// The maximum length of a title, in characters.
 const MAX_TITLE: usize = 100;
 
-/// A contest in which the viewer prints, or whose queue the viewer sees.
+/// A contest in which the viewer may print, or whose queue the viewer may see.
 async fn scene(app: &App, session: &Session, id: i64) -> Page<Scene> {
     let scene = Scene::of(app, session, id).await?;
     if scene.access.manage || scene.prints() {
@@ -213,7 +213,7 @@ pub struct Allowed {
     printing: Option<String>,
 }
 
-/// `POST /contests/{id}/printing`: whether contestants print.
+/// `POST /contests/{id}/printing`: sets whether contestants may print.
 pub async fn set_printing(
     State(app): State<Arc<App>>,
     session: Session,

@@ -28,9 +28,9 @@ use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Characters of the longest name of a problem.
+/// The maximum length of the name of a problem, in characters.
 pub const MAX_NAME: usize = 128;
-/// Images and statements act in no page, not even if they are opened by themselves.
+/// Images and statements must not execute anything, even if they are opened directly.
 const FILE_POLICY: &str = "default-src 'none'; style-src 'none'; sandbox";
 /// Browsers do not show PDFs in a sandbox; their viewers isolate them.
 const PDF_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
@@ -41,7 +41,7 @@ const VISIBILITIES: [(&str, &dyn Render); 3] = [
     ("public", &t::ProblemPublic),
 ];
 
-/// The place in a list that is shown in parts.
+/// The position in a list that is shown in parts.
 #[derive(Debug, Deserialize)]
 pub struct Place {
     pub after: Option<i64>,

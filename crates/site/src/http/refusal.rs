@@ -11,7 +11,7 @@ pub enum Refusal {
     LastAdmin,
     /// Administrators cannot delete themselves.
     OwnAccount,
-    /// One-time passwords are on.
+    /// One-time passwords are already enabled.
     TotpOn,
     /// No secret waits to be confirmed.
     TotpMissing,
@@ -19,11 +19,11 @@ pub enum Refusal {
     RosterRefused,
     /// The site has changed since the preview of an import.
     RosterChanged,
-    /// Only administrators publish contests.
+    /// Only administrators may publish contests.
     PublishContest,
-    /// Only administrators publish problems.
+    /// Only administrators may publish problems.
     PublishProblem,
-    /// A round has the problem.
+    /// A round uses the problem.
     ProblemInUse,
     /// Submissions of packages follow their packages.
     PackageSubmission,
@@ -39,22 +39,22 @@ pub enum Refusal {
     ParticipantHasSubmissions,
     /// The user has as many tokens as allowed.
     TooManyTokens {
-        /// The greatest number.
+        /// The maximum number.
         max: usize,
     },
     /// The round has ended.
     RoundOver,
     /// The round does not accept submissions now.
     RoundNotOpen,
-    /// Only owners change the times of the freeze.
+    /// Only owners may change the times of the freeze.
     FreezeOwner,
-    /// Only owners thaw the ranking.
+    /// Only owners may thaw the ranking.
     ThawOwner,
-    /// The submission waits already.
+    /// The submission is already waiting.
     InQueue,
     /// The set was applied or dropped.
     RejudgingDecided,
-    /// The set was decided, or is still judged.
+    /// The set has been decided on, or is still being judged.
     RejudgingNotReady,
     /// The set waits for a decision.
     RejudgingOpen,
@@ -64,23 +64,23 @@ pub enum Refusal {
     ServiceRefused,
     /// The other service has not confirmed the sign-in.
     ServiceFailed,
-    /// No user is linked with the person.
+    /// No user is linked to the identity.
     ServiceNotLinked,
-    /// The person is linked with another user.
+    /// The identity is linked to another user.
     ServiceTaken,
     /// An administrator has disabled the user.
     AccountDisabled,
     /// A contest has too many files.
     TooManyFiles {
-        /// The greatest number.
+        /// The maximum number.
         max: usize,
     },
-    /// The question has another answer than the form has shown.
+    /// The question has a different answer from the one that the form showed.
     AnsweredMeanwhile,
 }
 
 impl Refusal {
-    /// The reason for people.
+    /// The message for the user.
     pub fn message(&self) -> Box<dyn Message + '_> {
         match self {
             Refusal::InvitationOnly => Box::new(t::RefusalInvitationOnly),

@@ -25,7 +25,7 @@ use maud::html;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The own password, which confirms that something is deleted.
+/// The user's own password, which confirms a deletion.
 #[derive(Deserialize)]
 pub struct Confirmation {
     password: String,
@@ -137,7 +137,7 @@ pub struct Merge {
     password: String,
 }
 
-/// `POST /problems/{id}/merge`: into another problem of the viewer.
+/// `POST /problems/{id}/merge`: merges a problem into another problem of the viewer.
 pub async fn merge(
     State(app): State<Arc<App>>,
     session: Session,
@@ -187,7 +187,8 @@ async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
     Ok(copy)
 }
 
-/// `POST /contests/{id}/copy`: rounds, problems and canned answers, but no members or submissions.
+/// `POST /contests/{id}/copy`: copies rounds, problems and canned answers, but no members or
+/// submissions.
 pub async fn copy_contest(
     State(app): State<Arc<App>>,
     session: Session,
@@ -216,7 +217,7 @@ pub async fn copy_contest(
     Ok(Redirect::to(&format!("/contests/{copy}/edit")).into_response())
 }
 
-/// `POST /rounds/{id}/copy`: within its contest.
+/// `POST /rounds/{id}/copy`: copies a round within its contest.
 pub async fn copy(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let (scene, round) = Scene::managed_round(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;

@@ -66,7 +66,7 @@ pub async fn choose(
     account::check_password(&form.new)?;
     let password = app.passwords.hash(&form.new).await?;
     let mut tx = app.db.begin().await?;
-    // Of two requests with one link, the second finds no link.
+    // If two requests use the same link, the second one finds no link.
     let user = user_of_link(&mut tx, &token).await?;
     user::set_password(&mut tx, user.id, &password).await?;
     reset::delete_of_user(&mut tx, user.id).await?;
@@ -75,7 +75,7 @@ pub async fn choose(
     tx.commit().await?;
     let generator = totp::of_user(&app.db, user.id).await?;
     if generator.is_some_and(|found| found.confirmed().is_some()) {
-        // The link replaces the password only.
+        // The link replaces only the password, not the one-time password.
         return Ok(Redirect::to("/sign-in").into_response());
     }
     begin(&app, &client, user.id, LASTS, &Back::default()).await

@@ -22,7 +22,7 @@ use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Characters of the longest label.
+/// The maximum length of a label, in characters.
 const MAX_LABEL: usize = 16;
 const METHODS: [(&str, &dyn Render); 2] = [
     ("best", &t::RoundMethodBest),
@@ -185,7 +185,7 @@ fn order<'p>(problems: impl Iterator<Item = &'p RoundProblem>) -> Markup {
     }
 }
 
-/// Where a problem of a round moves.
+/// The direction in which a problem of a round moves.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Direction {
@@ -381,7 +381,7 @@ pub async fn edit_problem(
     contest::update_round_problem(&mut tx, id, &fields).await?;
     tx.commit().await?;
     if form.version != problem.version_id {
-        // The submissions that the old version has judged.
+        // The submissions that were judged with the old version.
         let place = format!(
             "/rejudgings/new?round_problem={id}&version={}",
             problem.version_id

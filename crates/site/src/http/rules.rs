@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 const MODES: [(&str, &dyn Render); 2] =
     [("points", &t::RulesModePoints), ("icpc", &t::RulesModeIcpc)];
-/// Minutes of the greatest penalty, and of the longest personal time.
+/// The largest penalty and the longest personal time, in minutes.
 const MAX_MINUTES: i64 = 60 * 24 * 366;
 
 /// The fields of `POST /rounds/{id}/rules`.

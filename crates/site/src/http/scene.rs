@@ -18,17 +18,17 @@ use maud::{Markup, Render, html};
 pub struct Scene {
     pub contest: Contest,
     pub access: ContestAccess,
-    /// As which participant the viewer takes part.
+    /// The participant as which the viewer takes part.
     pub participant: Option<Participant>,
     /// The viewer; `None` for guests.
     user: Option<i64>,
     /// The clocks that the participant has started.
     starts: Vec<Start>,
-    /// What waits for the viewer.
+    /// The items that wait for the viewer.
     pub news: News,
 }
 
-/// What waits for a viewer.
+/// The items that wait for a viewer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct News {
     /// Answers and announcements that the viewer has not read.
@@ -113,12 +113,12 @@ impl Scene {
         rule::seen(self.access, facts, now)
     }
 
-    /// When an answer was shown to the viewer.
+    /// When an answer became visible to the viewer.
     pub fn shown_at(&self, one: &Clarification) -> Option<Time> {
         Some(rule::shown_at(one.answered_at?, self.begins(one)))
     }
 
-    /// Whether an answer is new for the viewer. The staff has questions that wait instead.
+    /// Whether an answer is new to the viewer. For the staff, waiting questions count instead.
     pub fn is_unread(&self, one: &Clarification) -> bool {
         let is_reader = self.user.is_some() && !self.access.manage;
         let shown = self.shown_at(one);
@@ -130,7 +130,7 @@ impl Scene {
         self.contest.printing && self.access.take_part && self.participant.is_some()
     }
 
-    /// What waits for the viewer, in words.
+    /// A notice about the items that wait for the viewer.
     pub fn notice(&self) -> Markup {
         let News { unread, unanswered } = self.news;
         let root = format!("/contests/{}/clarifications", self.contest.id);
@@ -198,8 +198,8 @@ impl Scene {
         }
     }
 
-    /// What all pages of a contest begin with: the way to them, a heading and the tabs. `here` is
-    /// the name of the page; none on the first page of the contest.
+    /// The top of all pages of a contest: the path, a heading and the tabs. `here` is the name of
+    /// the page; `None` on the first page of the contest.
     pub fn top(&self, session: &Session, here: Option<&dyn Render>) -> Markup {
         let root = format!("/contests/{}", self.contest.id);
         let name = self.contest.name.as_str();
@@ -220,7 +220,7 @@ impl Scene {
         let tab = |part: &str, text: &dyn Render| {
             let href = format!("{root}{part}");
             let is_here = match part {
-                // Pages of rounds and problems have addresses of their own.
+                // Pages of rounds and problems have their own addresses.
                 "" => session.path == href || session.path.starts_with("/round"),
                 "/files" => session.path == href || session.path.starts_with("/contest-files"),
                 _ => {

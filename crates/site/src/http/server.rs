@@ -1,4 +1,4 @@
-//! Connections of browsers. Bounds keep slow or hostile clients from stopping others.
+//! Connections of browsers. Bounds keep slow or hostile clients from blocking others.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 const FORWARDED_FOR: &str = "x-forwarded-for";
 /// Connections at one time.
 const MAX_CONNECTIONS: usize = 4096;
-/// How long the headers of a request may take.
+/// How long a client may take to send the headers of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 << 10;

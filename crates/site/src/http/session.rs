@@ -25,7 +25,7 @@ pub const NAME: &str = "session";
 pub const PENDING: &str = "sign-in";
 /// How long a session lasts.
 pub const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
-/// How long a session lasts that the user wants to keep.
+/// How long a session lasts if the user stays signed in.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The session of a request.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub struct Session {
     pub user: Option<User>,
     /// The path of the request.
     pub path: String,
-    /// Where a sign-in on the page leads.
+    /// The page to which a sign-in returns.
     pub back: Back,
     /// The token of its cookie.
     pub token: Option<Token>,
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Token {
 }
 
 impl Session {
-    /// The user as the rules see it.
+    /// The user, in the form that the rules need.
     pub fn viewer(&self) -> Viewer {
         Viewer {
             user: self.user.as_ref().map(|user| (user.id, user.role)),
@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    /// A session of a program with a token of its own.
+    /// A session of a program with its own token.
     pub fn of_program(user: User) -> Session {
         Session {
             user: Some(user),
@@ -129,8 +129,8 @@ pub fn cookie_value<'h>(app: &App, headers: &'h HeaderMap, name: &str) -> Option
         .map(|(_, value)| value)
 }
 
-/// Where a sign-in on the page with this address leads: to the contest of an entry link, or where
-/// the page itself leads.
+/// The page to which a sign-in on this address returns: the contest of an entry link, or the page
+/// to which this page itself returns.
 fn back(address: &Uri) -> Back {
     match address.path() {
         "/sign-in" | "/sign-up" => Back::of_query(address.query().unwrap_or_default()),
@@ -180,7 +180,7 @@ pub fn cookie_header(
     (SET_COOKIE, value)
 }
 
-/// The same for an answer.
+/// The same header for an answer.
 pub fn cookie(
     app: &App,
     name: &str,
@@ -190,7 +190,7 @@ pub fn cookie(
     AppendHeaders([cookie_header(app, name, value, lasts)])
 }
 
-/// Begins a session, which leads to `back`.
+/// Begins a session, and redirects to `back`.
 pub async fn begin(app: &App, client: &Client, user: i64, lasts: Duration, back: &Back) -> Page {
     let token = Token::random();
     let now = Time::now();

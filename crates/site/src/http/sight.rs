@@ -1,4 +1,5 @@
-//! What the viewer sees of submissions. Lists remember what their submissions share.
+//! The parts of submissions that the viewer sees. Lists cache the data that their submissions
+//! share.
 
 use super::error::{Page, PageError};
 use super::scene::Scene;
@@ -12,7 +13,7 @@ use crate::db::participant;
 use crate::db::submission::Submission;
 use std::collections::HashMap;
 
-/// Answers what one viewer sees.
+/// Determines what one viewer sees.
 pub struct Sight<'a> {
     app: &'a App,
     session: &'a Session,
@@ -39,7 +40,7 @@ impl<'a> Sight<'a> {
     }
 
     /// The problem of a contest to which a submission was made, and what the viewer sees of the
-    /// submission. Authors get the problem with their own time of the full results.
+    /// submission. For authors, the problem has their own time of the full results.
     pub async fn of(&mut self, one: &Submission) -> Page<(Option<RoundProblem>, Visible)> {
         let mut problem = match one.round_problem_id {
             Some(id) => self.problem(id).await?,
@@ -79,7 +80,7 @@ impl<'a> Sight<'a> {
         }
         let found = match Scene::of(self.app, self.session, contest).await {
             Ok(scene) => scene.access.manage,
-            // A former member still sees the own submissions.
+            // A former member still sees their own submissions.
             Err(PageError::NotFound) => false,
             Err(error) => return Err(error),
         };

@@ -37,7 +37,7 @@ pub async fn home(session: Session) -> Response {
     page(&session, t::Home, main).into_response()
 }
 
-/// The field that keeps where the form leads.
+/// The field with the page to which the form returns.
 fn back_input(session: &Session) -> Markup {
     html! {
         @if let Some(back) = session.back.address() {

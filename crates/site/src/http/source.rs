@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Unchanged lines around a change.
+/// The number of unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
 /// How long a comparison may take. After that, larger parts count as changed.
 const DIFF_TIME: Duration = Duration::from_millis(200);

@@ -1,16 +1,16 @@
-//! Statements as they are shown, kept because many users open the same problem at the same moment.
+//! A cache of rendered statements, because many users open the same problem at the same moment.
 //!
-//! A version of a package never changes, so what was rendered from it stays right, unless it lacks
-//! the PDF of a statement. Whether a viewer may see it is checked before.
+//! A version of a package never changes, so its rendered statements stay valid, unless the PDF of a
+//! statement is missing. Callers first check whether the viewer may see a statement.
 
 use crate::core::package::Manifest;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The number of entries to keep of each kind. When there are more, all are forgotten.
+/// The number of entries to keep of each kind. When there are more, all are dropped.
 const MAX_ENTRIES: usize = 128;
-/// Bytes of the longest statement that is kept.
+/// The maximum size of a statement that is kept, in bytes.
 const MAX_BYTES: usize = 256 << 10;
 
 /// Values by key, up to a number.
@@ -38,7 +38,7 @@ impl<K: Hash + Eq, V: ?Sized> Kept<K, V> {
     }
 }
 
-/// What was rendered.
+/// The cached values.
 #[derive(Debug, Default)]
 pub struct Statements {
     /// Descriptions of packages, by the number of the version.
@@ -47,7 +47,7 @@ pub struct Statements {
     pages: Kept<String, str>,
 }
 
-/// What the HTML of a statement follows from: its text, the address of its files and their names.
+/// The key of the HTML of a statement: its text, the address of its files and their names.
 pub fn key(manifest: &Manifest, digest: &str, files: &str) -> String {
     let images = manifest.images.iter().map(|image| image.name.as_str());
     let images: Vec<&str> = images.collect();

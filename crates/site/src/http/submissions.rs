@@ -116,7 +116,7 @@ pub async fn of_contest(
 }
 
 /// The part of the protocol of a judgement that the viewer may see. While the judgement runs, it
-/// has the tests that have results.
+/// contains only the tests with results.
 pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Protocol> {
     let details = judgement::details(&app.db, judgement).await?;
     let protocol = match details.and_then(|details| details.protocol) {
@@ -328,7 +328,7 @@ fn tests(protocol: &Protocol) -> Markup {
     }
 }
 
-/// What the staff may do with a submission.
+/// The actions that the staff may take on a submission.
 fn actions(one: &Submission, is_open: bool) -> Markup {
     let (kind, words): (_, &dyn Message) = match one.kind {
         Kind::Normal => (Kind::Ignored, &t::SubmissionIgnore),
@@ -390,7 +390,7 @@ async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
     Ok(users)
 }
 
-/// `GET /contests/{id}/live`: submissions of the own team, or all for the staff, and notices.
+/// `GET /contests/{id}/live`: submissions of the viewer's team, or all for the staff, and notices.
 pub async fn live_of_contest(
     State(app): State<Arc<App>>,
     session: Session,

@@ -25,7 +25,7 @@ use maud::{Markup, html};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A source that a form has brought.
+/// A source from a form.
 pub struct Sent<'a> {
     pub language: &'a Language,
     pub file_name: String,
@@ -118,7 +118,7 @@ impl Sent<'_> {
     }
 }
 
-/// Where a source is sent to.
+/// The target of a source.
 struct Target {
     problem_id: i64,
     version_id: i64,
@@ -305,7 +305,7 @@ pub async fn send_to_round(
 ) -> Page<i64> {
     let (scene, problem) = Scene::of_problem(app, session, id).await?;
     session.user_id()?;
-    // The time counts when the whole source has arrived.
+    // The time at which the whole source has arrived counts.
     if !scene.submits(&problem) {
         return Err(Refusal::RoundNotOpen.into());
     }

@@ -20,9 +20,9 @@ use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Tokens of one user.
+/// The maximum number of tokens of one user.
 const MAX_TOKENS: usize = 50;
-/// Days that a token lasts at most.
+/// The maximum lifetime of a token, in days.
 const MAX_DAYS: u64 = 366;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const SCOPES: [(&str, &dyn Render); 3] = [

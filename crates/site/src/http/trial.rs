@@ -1,4 +1,4 @@
-//! Trying a source on an input of one's own.
+//! Trying a source on custom input.
 
 use super::error::{Page, PageError};
 use super::layout::page;
@@ -21,15 +21,15 @@ use millibox_languages::program::Limits;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes of the longest input.
+/// The maximum size of an input, in bytes.
 const MAX_INPUT: usize = 64 << 10;
-/// Bytes that a program may write.
+/// The maximum number of bytes that a program may write.
 const OUTPUT_LIMIT: u64 = 1 << 20;
-/// The limit on CPU time if the package states none, and the greatest one.
+/// The limit on CPU time if the package states none, and the largest limit.
 const CPU_TIME: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(60));
 /// The limit on memory if the package states none.
 const MEMORY_BYTES: u64 = 2048 << 20;
-/// Processes and threads, as for submissions to ICPC packages.
+/// The maximum number of processes and threads, as for submissions to ICPC packages.
 const PROCESSES: u32 = 64;
 
 /// A problem whose limits apply.

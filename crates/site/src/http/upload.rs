@@ -14,9 +14,9 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::HashMap;
 use tokio_util::io::ReaderStream;
 
-/// Large files that arrive at one time.
+/// The maximum number of large files that arrive at the same time.
 pub const MAX_UPLOADS: usize = 8;
-/// Bytes of the other fields of a form together.
+/// The maximum size of all other fields of a form together, in bytes.
 const MAX_FIELDS: usize = 64 << 10;
 
 /// The file of a form, which is stored, and the text of its other fields.
@@ -107,7 +107,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     Ok(tokio::task::spawn_blocking(work).await?)
 }
 
-/// A stored file to be saved by the browser under a name.
+/// A stored file for the browser to save under a name.
 ///
 /// # Errors
 /// The file cannot be read.

@@ -37,7 +37,7 @@ const SIGN_UPS: [(&str, &dyn Render); 3] = [
 /// The id of an administrator.
 ///
 /// # Errors
-/// The viewer is none: the page does not exist.
+/// The viewer is not an administrator, so the page does not exist.
 pub fn check_admin(session: &Session) -> Page<i64> {
     let id = session
         .viewer()
@@ -51,7 +51,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<User> {
     user::by_id(&app.db, id).await?.ok_or(PageError::NotFound)
 }
 
-/// The site keeps an administrator that can sign in.
+/// Checks that at least one administrator can still sign in.
 async fn check_has_admin(tx: &mut Tx) -> Page<()> {
     if user::has_admin(tx).await? {
         return Ok(());
@@ -113,7 +113,7 @@ fn confirmation(action: &str, words: impl Render, extra: &Markup) -> Markup {
     }
 }
 
-/// The page, with a link that was just made.
+/// The page, with a newly created link.
 async fn user_page(app: &App, session: &Session, id: i64, link: Option<&str>) -> Page {
     let found = find(app, session, id).await?;
     let generator = totp::of_user(&app.db, id).await?;
@@ -310,7 +310,7 @@ pub async fn merge(
         return Err(Mistake::SameUser.into());
     }
     merge::merge(&mut tx, &from, &into).await?;
-    // The rights may have grown.
+    // The user may have gained rights.
     session::delete_of_user(&mut tx, into.id).await?;
     check_has_admin(&mut tx).await?;
     tx.commit().await?;

@@ -1,4 +1,4 @@
-//! The versions of a problem and its package's own submissions.
+//! The versions of a problem, and the submissions in its package.
 
 use super::error::{Page, PageError};
 use super::jobs;
@@ -25,9 +25,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Characters of the longest note, and of the longest tag.
+/// The maximum length of a note and of a tag, in characters.
 const MAX_NOTE: usize = 200;
-/// Tags of a problem.
+/// The maximum number of tags of a problem.
 const MAX_TAGS: usize = 50;
 
 /// A problem that the viewer may change.
@@ -107,7 +107,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     Ok(page(&session, title, main).into_response())
 }
 
-/// Statements of which there is no PDF.
+/// Statements that have no PDF.
 fn latex(id: i64, versions: &[Version]) -> Markup {
     let manifests = versions.iter().map(|one| Manifest::of_json(&one.manifest));
     let Some(latest) = manifests.into_iter().find(|one| !one.sources.is_empty()) else {
@@ -204,7 +204,7 @@ pub async fn statement(
     jobs::begin(&app, &session, &work).await
 }
 
-/// `POST /problems/{id}/compile`: statements again, for example after an installation of TeX.
+/// `POST /problems/{id}/compile`: compiles statements again, for example after TeX was installed.
 pub async fn compile(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     edited(&app, &session, id).await?;
     jobs::begin(&app, &session, &Work::CompileStatements { problem: id }).await

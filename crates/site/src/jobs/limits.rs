@@ -1,7 +1,7 @@
-//! Time limits from the times of the model solution.
+//! Time limits derived from the run times of the model solution.
 //!
-//! The times are measured where submissions are judged: on the CPU of a worker, which waits
-//! meanwhile.
+//! The times are measured where submissions are judged: on the CPU of a worker, which waits in the
+//! meantime.
 
 use super::{JobError, Running};
 use crate::cpus;
@@ -54,7 +54,7 @@ impl Running<'_> {
                     }
                     if progress.settled() > seen {
                         seen = progress.settled();
-                        self.say(format!("{seen} tests are measured"));
+                        self.say(format!("measured {seen} tests"));
                     }
                 }
             };

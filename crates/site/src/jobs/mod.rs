@@ -1,7 +1,7 @@
 //! The runner of jobs.
 //!
-//! A thread leases one job after another. A job commits its changes together with its end, so that
-//! a job which was cancelled, or which runs a second time, changes nothing.
+//! A thread leases one job after another. A job commits its changes together with its end, so a job
+//! that was cancelled or runs a second time changes nothing.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -37,13 +37,13 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// How long a runner may be silent before its job is given to another one.
+/// How long a runner may be silent before another runner may take its job.
 const LEASE: Duration = Duration::from_secs(60);
 /// How often the runner looks for a job without being woken.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// How often a job with a supervisor checks its token.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
-/// The pause after the database could not be read.
+/// The pause after a failure to read the database.
 const ERROR_PAUSE: Duration = Duration::from_secs(5);
 
 /// Why a job has failed.
@@ -52,7 +52,7 @@ pub enum JobError {
     /// The change is not allowed, for the reason in the text.
     #[error("{0}")]
     Refused(String),
-    /// The package has mistakes or cannot be stored.
+    /// The package contains errors or cannot be stored.
     #[error("{}", .0.lines())]
     Package(#[from] PackageError),
     /// The tools for problem setters reject the package.
@@ -80,7 +80,7 @@ pub enum JobError {
 
 impl JobError {
     fn gone(what: &str) -> JobError {
-        JobError::Refused(format!("the {what} does not exist any more"))
+        JobError::Refused(format!("the {what} no longer exists"))
     }
 }
 
@@ -140,7 +140,7 @@ pub struct Runner {
     pub handle: Handle,
     /// The CPUs on which jobs run, apart from measuring.
     pub cpus: Vec<usize>,
-    /// Turns on the CPUs that judge, for measuring.
+    /// The turns on the CPUs that judge, for measuring.
     pub turns: Arc<Turns>,
 }
 
@@ -151,8 +151,8 @@ struct Running<'r> {
     token: CancelToken,
 }
 
-/// Starts the runner. It ends with the process: what it was doing is queued again at the next
-/// start.
+/// Starts the runner. The runner ends with the process. Its unfinished job is queued again at the
+/// next start.
 ///
 /// # Errors
 /// The thread cannot be started.
@@ -203,7 +203,7 @@ impl Runner {
         if let Err(error) = result {
             running.say(error.to_string());
             if let Err(error) = self.handle.block_on(fail(&self.app.db, job)) {
-                // The lease ends by itself.
+                // The lease expires by itself.
                 tracing::error!(%error, "cannot end a job");
             }
         }
@@ -279,7 +279,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Ends the job together with its changes. `page` is the one to look at.
+    /// Ends the job together with its changes. `page` is the page to show afterwards.
     async fn commit(&self, mut tx: Tx, page: &str) -> Result<(), JobError> {
         let now = Time::now();
         if !job::end(&mut tx, self.job, State::Done, Some(page), now).await? {

@@ -15,9 +15,9 @@ use millibox_setter::archive;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Characters of the longest name of a problem.
+/// The maximum length of the name of a problem, in characters.
 const MAX_NAME: usize = 128;
-/// Bytes of the longest solution that is judged.
+/// The maximum size of a solution that is judged, in bytes.
 const MAX_SOLUTION: u64 = 1 << 20;
 
 /// A solution of a package.
@@ -32,18 +32,18 @@ pub struct Solution {
 /// A package that was read.
 #[derive(Debug)]
 pub struct Package {
-    /// What pages show.
+    /// The data that pages show.
     pub manifest: Manifest,
-    /// Its own submissions that can be judged here.
+    /// The submissions in the package that can be judged here.
     pub solutions: Vec<Solution>,
-    /// Its own submissions that cannot be judged here, with the reasons.
+    /// The submissions in the package that cannot be judged here, with the reasons.
     pub skipped: Vec<String>,
 }
 
 /// Reads a stored package. `name` is the name of the uploaded file.
 ///
 /// # Errors
-/// The package has mistakes, or its files cannot be stored.
+/// The package contains errors, or its files cannot be stored.
 pub fn read(app: &App, digest: &str, name: &str) -> Result<Package, package::PackageError> {
     let (problem, directory) = package::open(&app.blobs.path(digest), name)?;
     describe(app, &problem, directory.path())
@@ -93,7 +93,7 @@ fn solution(installed: &[Language], one: &Submission) -> Result<Solution, String
     })
 }
 
-/// Adds a version of a problem, and queues the package's own submissions. Returns its id.
+/// Adds a version of a problem, and queues the submissions in the package. Returns its id.
 pub async fn insert(
     tx: &mut Tx,
     problem_id: i64,
@@ -206,7 +206,7 @@ impl Running<'_> {
         let version = current.ok_or_else(|| JobError::gone("problem"))?;
         let archive = self.app().blobs.path(&version.digest);
         let (problem, link) = package::open(&archive, "package.zip")?;
-        // The reader's directory is for reading.
+        // The reader's directory must not be changed.
         let directory = millibox_package::temporary::directory()?;
         let root = directory.path().join("package");
         copy(&problem.directory, &root)?;
@@ -266,7 +266,7 @@ pub(super) struct Unpacked {
 }
 
 impl Unpacked {
-    /// The place of a statement with this name.
+    /// The path of a statement with this name.
     fn statement(&self, file_name: &str) -> Result<PathBuf, JobError> {
         let extension = |path: &Path| path.extension().map(std::ffi::OsStr::to_owned);
         let new = Path::new(file_name);

@@ -1,7 +1,7 @@
 //! PDFs of statements in LaTeX.
 //!
 //! A statement is compiled like a submission: in the sandbox, with limits, from copies of its
-//! files, into memory. Without a PDF, pages offer the source. That is no failure of the job: the
+//! files, into memory. Without a PDF, pages offer the source. This is not a failure of the job: the
 //! log and the page of versions state the reason.
 
 use super::{JobError, Running};
@@ -16,9 +16,9 @@ use millibox_package::model::Problem;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Files of a statement.
+/// The maximum number of files of a statement.
 const MAX_FILES: usize = 500;
-/// Bytes of all files of a statement.
+/// The maximum size of all files of a statement, in bytes.
 const MAX_BYTES: u64 = 32 << 20;
 /// How long one job compiles statements. Other jobs wait meanwhile.
 const STATEMENTS_LAST: Duration = Duration::from_secs(5 * 60);
@@ -58,19 +58,19 @@ enum Failure {
         MAX_BYTES >> 20
     )]
     TooMany,
-    /// The program writes too much. The message for compilers of programs would not fit.
+    /// The program wrote too much. The message for compilers of submissions would be misleading.
     #[error("output limit")]
     TooLong,
-    /// The program has made another file.
+    /// The program has created something other than a PDF.
     #[error("the result is not a PDF of at most {} MiB", MAX_FILE >> 20)]
     NoPdf,
     /// A file cannot be read.
     #[error("a file of the statement: {0}")]
     System(#[from] std::io::Error),
-    /// The description of the program has mistakes.
+    /// The description of the program contains errors.
     #[error("{0}")]
     Suites(#[from] Faults),
-    /// The program is not described.
+    /// No suite describes the program.
     #[error("{0}")]
     Suite(#[from] ChoiceError),
 }
@@ -102,7 +102,7 @@ fn end_of(text: &str) -> String {
 }
 
 impl Running<'_> {
-    /// Makes PDFs of the statements of a package that was read.
+    /// Creates PDFs of the statements of a package that was read.
     pub(super) fn compile_statements(
         &self,
         problem: &Problem,
@@ -194,8 +194,8 @@ impl Running<'_> {
         }
     }
 
-    /// Compiles the statements of all versions that lack a PDF. What was judged with these versions
-    /// does not change.
+    /// Compiles the statements of all versions that lack a PDF. Results with these versions do not
+    /// change.
     pub(super) fn compile_again(&self, id: i64) -> Result<(), JobError> {
         let versions = self.block_on(problem::versions(&self.app().db, id))?;
         let budget = Budget::begin(Instant::now());
@@ -221,9 +221,9 @@ impl Running<'_> {
     }
 }
 
-/// The files that TeX sees, and the name of the one to compile: those in the directory of the
-/// statement and below it. In the directory of the package there are tests and solutions, too, so
-/// only files directly in it are visible.
+/// The files that TeX sees, and the name of the file to compile. TeX sees everything in and below
+/// the directory of the statement. The directory of the package also contains tests and solutions,
+/// so only files directly in it are visible.
 fn files(
     problem: &Problem,
     manifest: &Manifest,
@@ -257,7 +257,7 @@ fn files(
     let name = name.ok_or(Failure::Name)?.to_owned();
     let text = std::fs::read(&main)?;
     let is_fragment = latex::is_fragment(&String::from_utf8_lossy(&text));
-    // It may be a link within the package.
+    // The statement may be a link within the package.
     if files.iter().all(|file| file.name != Path::new(&name)) {
         files.push(SourceFile::new(&name, text));
     }

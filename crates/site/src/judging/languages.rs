@@ -16,12 +16,11 @@ pub struct Language {
     pub file_name: String,
     /// Extensions of sources, without the dot.
     pub extensions: Vec<String>,
-    /// Whether the name of the language means this variant.
+    /// Whether the name of the language selects this variant.
     pub is_default: bool,
 }
 
-/// Finds the installed languages. Blocks for as long as their compilers need to report their
-/// versions.
+/// Finds the installed languages. Blocks until their compilers have reported their versions.
 pub fn installed(supervisor: &Supervisor, suites: &Suites, cache: &Cache) -> Vec<Language> {
     let toolbox = Toolbox::new(supervisor, suites.clone(), cache.clone());
     suites
@@ -37,7 +36,8 @@ pub fn installed(supervisor: &Supervisor, suites: &Suites, cache: &Cache) -> Vec
         .collect()
 }
 
-/// The language of a file by its extension: the default variant of the first that has it.
+/// The language of a file by its extension: the default variant of the first language with this
+/// extension.
 pub fn of_file<'a>(languages: &'a [Language], name: &str) -> Option<&'a Language> {
     let (_, extension) = name.rsplit_once('.')?;
     let mut fitting = languages

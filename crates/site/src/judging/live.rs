@@ -1,7 +1,7 @@
-//! What happens to submissions and clarifications, for pages that follow it.
+//! Changes of submissions and clarifications, for pages that follow them.
 //!
-//! A change names a submission and nothing else. The page asks for its content again, which checks
-//! what the viewer may see.
+//! A change identifies a submission, but has no content. The page requests its content again, and
+//! this request checks what the viewer may see.
 
 use crate::core::protocol::Test;
 use crate::db::clarification::Clarification;
@@ -25,7 +25,8 @@ pub struct Change {
     pub rejudging: Option<i64>,
 }
 
-/// A clarification has changed. The readers' streams ask the rule, and send no content.
+/// A clarification has changed. The streams of readers apply the visibility rule, and send no
+/// content.
 #[derive(Debug, Clone)]
 pub struct Note {
     /// The contest.
@@ -70,7 +71,7 @@ impl Live {
 
     /// Reports a change.
     pub fn changed(&self, change: Change) {
-        // Without readers there is nothing to do.
+        // Without readers, there is nothing to do.
         let _ = self.changes.send(change);
     }
 
@@ -79,9 +80,9 @@ impl Live {
         self.jobs.subscribe()
     }
 
-    /// Reports that a job has another state or another line.
+    /// Reports that a job has a new state or a new line in its log.
     pub fn job_changed(&self, id: i64) {
-        // Without readers there is nothing to do.
+        // Without readers, there is nothing to do.
         let _ = self.jobs.send(id);
     }
 
@@ -92,7 +93,7 @@ impl Live {
 
     /// Reports that a clarification is new or has changed.
     pub fn noted(&self, note: Note) {
-        // Without readers there is nothing to do.
+        // Without readers, there is nothing to do.
         let _ = self.notes.send(note);
     }
 
@@ -106,7 +107,7 @@ impl Live {
         self.running().insert(judgement, progress);
     }
 
-    /// Forgets the progress of a judgement.
+    /// Removes the progress of a judgement.
     pub fn forget(&self, judgement: i64) {
         self.running().remove(&judgement);
     }

@@ -3,11 +3,11 @@
 //! | file | content |
 //! | --- | --- |
 //! | `languages` | the languages that are installed |
-//! | `live` | what happens, for pages that follow it |
+//! | `live` | changes, for pages that follow them |
 //! | `queue` | the queue of judgements, and its implementation in the database |
-//! | `stops` | stopping of what runs in this process |
-//! | `turns` | turns of workers and of jobs that measure, on the same CPU |
-//! | `trial` | runs of sources on inputs of their users |
+//! | `stops` | stops work that runs in this process |
+//! | `turns` | lets workers and jobs that measure take turns on a CPU |
+//! | `trial` | runs of sources on custom input |
 //! | `worker` | threads that take judgements from the queue |
 
 pub mod languages;

@@ -1,4 +1,4 @@
-//! The queue of judgements as workers see it.
+//! The queue of judgements, in the form that workers use.
 
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long a worker may be silent before its judgement is given to another one.
+/// How long a worker may be silent before another worker may take its judgement.
 pub const LEASE: Duration = Duration::from_secs(30);
 
 /// A judgement and the number of its lease.
@@ -17,7 +17,7 @@ pub const LEASE: Duration = Duration::from_secs(30);
 pub struct Lease {
     /// The judgement.
     pub judgement: i64,
-    /// The attempt. Another attempt makes this one invalid.
+    /// The attempt. A later attempt invalidates this one.
     pub attempt: i64,
 }
 
@@ -31,7 +31,7 @@ impl Lease {
     }
 }
 
-/// A queue of judgements. The methods that name a lease return false if the worker has lost it.
+/// A queue of judgements. The methods with a lease return false if the worker has lost the lease.
 pub trait Queue: Send + Sync + 'static {
     /// Why the queue cannot be used.
     type Error: Error + Send;

@@ -1,4 +1,4 @@
-//! Stopping of what runs in this process.
+//! Stops work that runs in this process.
 
 use millibox_judge::cancel::CancelToken;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ impl Stops {
         token
     }
 
-    /// Forgets work that has ended.
+    /// Removes the token of work that has ended.
     pub fn end(&self, id: i64) {
         self.tokens().remove(&id);
     }

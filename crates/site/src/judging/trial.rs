@@ -1,7 +1,7 @@
-//! Runs of sources on inputs of their users, in a sandbox of their own.
+//! Runs of sources on custom input, in a separate sandbox.
 //!
-//! One thread runs them one after another, apart from the queue of judgements, so that they cannot
-//! delay judging by their number.
+//! One thread runs them one after another, apart from the queue of judgements, so that many trials
+//! cannot delay judging.
 
 use crate::core::protocol::cut;
 use millibox::Builder;
@@ -17,13 +17,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// Trials that wait.
+/// The maximum number of trials that wait.
 const MAX_WAITING: usize = 16;
-/// The pause after a supervisor could not be started.
+/// The pause after a failure to start a supervisor.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
-/// Bytes of compilers' messages that are shown.
+/// The maximum number of bytes of compilers' messages that are shown.
 const MAX_MESSAGES: usize = 16 << 10;
-/// Bytes of output that are shown.
+/// The maximum number of bytes of output that are shown.
 pub const MAX_OUTPUT: usize = 64 << 10;
 
 /// A source with an input.
@@ -53,7 +53,7 @@ pub enum Tried {
     Ran {
         /// The beginning of its output.
         output: String,
-        /// Why it failed, with the beginning of its standard error.
+        /// Why the program failed, with the beginning of its standard error.
         failure: Option<String>,
     },
 }
@@ -61,7 +61,7 @@ pub enum Tried {
 /// Why a trial has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// Too many others wait.
+    /// Too many other trials wait.
     #[error("too many trials wait")]
     Busy,
     /// The machine is at fault.
@@ -101,7 +101,7 @@ impl Trials {
         result.await.map_err(ended)?
     }
 
-    /// Starts the thread, on a CPU. It ends with the process.
+    /// Starts the thread, on a CPU. The thread ends with the process.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -137,7 +137,7 @@ impl Trials {
     }
 }
 
-/// Runs trials until the machine must be replaced. False: the site ends.
+/// Runs trials until the machine must be replaced. Returns false if the site ends.
 fn work_with(
     machine: &Machine,
     suites: &Suites,
@@ -147,7 +147,7 @@ fn work_with(
     let toolbox = Toolbox::new(machine.supervisor(), suites.clone(), cache.clone());
     while let Some((trial, sender)) = receiver.blocking_recv() {
         if sender.is_closed() {
-            // The browser waits no longer.
+            // The browser no longer waits.
             continue;
         }
         let result = try_out(machine, &toolbox, trial);

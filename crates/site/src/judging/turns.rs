@@ -1,8 +1,8 @@
-//! Turns on the CPUs that judge.
+//! Workers and jobs take turns on the CPUs that judge.
 //!
 //! A worker has its turn while it judges one submission. A job that measures times takes the turns
-//! of all workers of a CPU, so that nothing else runs there meanwhile. Those that wait get their
-//! turns in the order in which they came.
+//! of all workers of a CPU, so that nothing else runs there in the meantime. Waiting workers and
+//! jobs receive their turns in the order of arrival.
 
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -12,7 +12,7 @@ pub struct Turns {
     workers: Vec<(usize, Mutex<()>)>,
 }
 
-/// The turns of all workers of a CPU, until it is dropped.
+/// The turns of all workers of a CPU, until this value is dropped.
 #[derive(Debug)]
 pub struct Reserved<'t> {
     /// The CPU.
@@ -21,7 +21,7 @@ pub struct Reserved<'t> {
 }
 
 impl Turns {
-    /// Turns for workers with these CPUs.
+    /// Creates the turns of workers with these CPUs.
     pub fn of(cpus: &[usize]) -> Turns {
         let workers = cpus.iter().map(|cpu| (*cpu, Mutex::new(())));
         Turns {

@@ -1,8 +1,8 @@
 //! Threads that take judgements from the queue.
 //!
-//! Each worker has a supervisor of its own, with one CPU. It keeps the problems that it has judged
-//! last ready. A failure of the supervisor or of a package is never a verdict: the attempt fails,
-//! the supervisor is replaced, and the judgement is tried again or becomes a fault.
+//! Each worker has its own supervisor, with one CPU. The worker keeps its most recent problems
+//! ready for use. A failure of the supervisor or of a package is never a verdict: the attempt
+//! fails, the supervisor is replaced, and the judgement is tried again or becomes a fault.
 
 use super::live::{Change, Live, Progress};
 use super::queue::{LEASE, Lease, Queue};
@@ -28,7 +28,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-/// Problems that a worker keeps ready.
+/// The maximum number of problems that a worker keeps ready.
 const MAX_PROBLEMS: usize = 4;
 /// The pause after a supervisor could not be started.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
@@ -36,13 +36,13 @@ const RESTART_PAUSE: Duration = Duration::from_secs(5);
 /// What all workers share.
 #[derive(Debug)]
 pub struct Workshop<Q> {
-    /// Where judgements come from.
+    /// The source of judgements.
     pub queue: Q,
-    /// Where changes go.
+    /// The receiver of changes.
     pub live: Arc<Live>,
     /// Stops judgements.
     pub stops: Stops,
-    /// Turns on the CPUs of the workers.
+    /// The turns of the workers on their CPUs.
     pub turns: Arc<Turns>,
     /// The packages.
     pub blobs: Blobs,
@@ -56,7 +56,7 @@ pub struct Workshop<Q> {
     pub handle: Handle,
 }
 
-/// A problem that is ready to be judged. Its files exist as long as it does.
+/// A problem that is ready to be judged. Its files exist as long as this value.
 struct Ready {
     version: i64,
     problem: PreparedProblem,
@@ -68,7 +68,7 @@ struct Ready {
 /// Why an attempt has no result.
 #[derive(Debug, thiserror::Error)]
 enum AttemptError {
-    /// Another attempt would fail, too.
+    /// Another attempt would also fail.
     #[error("the problem cannot be judged: {0}")]
     Problem(String),
     /// The machine is at fault.
@@ -82,12 +82,12 @@ enum AttemptError {
 struct Worker<Q> {
     shop: Arc<Workshop<Q>>,
     name: String,
-    /// The place among all workers, from 0.
+    /// The index among all workers, from 0.
     index: usize,
     cpu: usize,
 }
 
-/// Starts a worker on a CPU; `index` is its place among all workers. The worker ends with the
+/// Starts a worker on a CPU; `index` is its index among all workers. The worker ends with the
 /// process; the next start queues its unfinished work again.
 ///
 /// # Errors
@@ -166,7 +166,7 @@ impl<Q: Queue> Worker<Q> {
         let failure = Failure { kind, reason };
         let failed = self.shop.queue.fail(Lease::of(task), &failure);
         if let Err(error) = self.shop.handle.block_on(failed) {
-            // The lease ends by itself.
+            // The lease expires by itself.
             tracing::error!(%error, "cannot return a judgement to the queue");
         }
     }
@@ -204,7 +204,7 @@ impl<Q: Queue> Worker<Q> {
         })
     }
 
-    /// The problem of a task, from the last ones or from its package.
+    /// The problem of a task, from the problems that are ready or from its package.
     fn prepare<'r>(
         &self,
         judge: &Judge<'_>,
@@ -341,7 +341,7 @@ impl<Q: Queue> Watcher<'_, Q> {
         let Workshop { queue, handle, .. } = &*self.worker.shop;
         let stored = handle.block_on(queue.set_initial(Lease::of(self.task), verdict));
         if let Err(error) = stored {
-            // The verdict is stored with the result again.
+            // The verdict is stored again with the result.
             tracing::warn!(%error, "cannot store an initial verdict");
         }
     }
@@ -365,10 +365,10 @@ fn choose(ready: &Ready, path: &Path, language: &str) -> Result<Submission, Atte
     judge::choose(ready.problem.problem(), path, Some(language))
         .map_err(|error| AttemptError::Machine(error.to_string()))?
         .pop()
-        .ok_or_else(|| AttemptError::Machine("the source does not exist any more".to_owned()))
+        .ok_or_else(|| AttemptError::Machine("the source no longer exists".to_owned()))
 }
 
-/// Sets what the package expects of its submission.
+/// Sets the result that the package expects of its submission.
 fn expect(problem: &PreparedProblem, name: &str, submission: &mut Submission) {
     let submissions = &problem.problem().submissions;
     if let Some(one) = submissions.iter().find(|one| one.name == name) {

@@ -1,4 +1,4 @@
-//! Random histories in the database, beside a model of it in memory.
+//! Random histories in the database, compared with a model in memory.
 //!
 //! The steps are those of the site: submissions, leases with partial and complete results, failures
 //! and late results, judging again, changes of kind, final method, revealing, mode, freeze,
@@ -56,7 +56,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..60)
 }
 
-/// Ends judgements that another history has left.
+/// Ends judgements that another history has left behind.
 async fn drain(db: &Db) {
     judgement::release(db).await.unwrap();
     while let Some(task) = judgement::claim(db, "w", at(0), LEASE).await.unwrap() {

@@ -1,7 +1,7 @@
 //! The language in which the current request is answered.
 //!
-//! It belongs to the task of the request, so that every part of a page, and every error at the end
-//! of its way, is rendered in it. Outside a request, texts are English.
+//! The language belongs to the task of the request, so every part of a page and every error is
+//! rendered in it. Outside a request, texts are English.
 
 use super::locale::{FALLBACK, Locale, Locales};
 use std::cell::RefCell;
@@ -12,14 +12,14 @@ tokio::task_local! {
     static REQUEST: RefCell<Request>;
 }
 
-/// What the frame of a page needs to know of the request.
+/// The properties of the request that the frame of a page needs.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The languages to choose from.
     pub locales: Arc<Locales>,
     /// The language of the answer.
     pub locale: Arc<Locale>,
-    /// The address to which the choice of another language leads back.
+    /// The address to which the choice of another language returns.
     pub back: String,
 }
 

@@ -11,13 +11,13 @@ use unic_langid::LanguageIdentifier;
 
 /// The languages of this program: their tags and their messages.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/languages.rs"));
-/// The language that has all messages.
+/// The language that defines all messages.
 const ENGLISH: &str = "en";
 
-/// The language that replaces what other languages lack.
+/// The language whose messages replace those that other languages lack.
 pub static FALLBACK: LazyLock<Arc<Locale>> = LazyLock::new(|| {
     let locales = Locales::built_in();
-    // The build script reads English first of all.
+    // The build script reads English first.
     locales.find(ENGLISH).unwrap_or(&locales.default).clone()
 });
 
@@ -98,12 +98,12 @@ impl Locale {
         &self.name
     }
 
-    /// The mark before the fraction of a number.
+    /// The decimal separator of a number.
     pub fn decimal(&self) -> &str {
         &self.decimal
     }
 
-    /// The mark between the groups of digits of a large number.
+    /// The separator between the groups of digits of a large number.
     pub fn group(&self) -> &str {
         &self.group
     }
@@ -125,7 +125,7 @@ impl Locales {
     /// The languages of this program; English is the default.
     ///
     /// # Panics
-    /// A built-in language has a mistake, which the tests find.
+    /// A built-in language contains an error, which the tests would find.
     pub fn built_in() -> Locales {
         let read = |&(tag, messages): &(&str, &str)| {
             let id = tag.parse().map_err(|_| tag.to_owned());
@@ -140,8 +140,8 @@ impl Locales {
         Locales { all, default }
     }
 
-    /// Adds the languages of a directory, if it exists: `fr.ftl` has the messages of French. A file
-    /// replaces a language of this program that has the same tag.
+    /// Adds the languages of a directory, if it exists: `fr.ftl` contains the French messages. A
+    /// file replaces a language of this program that has the same tag.
     ///
     /// # Errors
     /// A file cannot be read or is malformed, or `default` is not among the languages.
@@ -198,7 +198,7 @@ impl Locales {
     /// The language that the header `Accept-Language` prefers among those of the site.
     pub fn negotiate(&self, header: &str) -> Option<&Arc<Locale>> {
         let mut wanted: Vec<(f32, &str)> = header.split(',').filter_map(preference).collect();
-        // The sort is stable: of equal preferences, the first counts.
+        // The sort is stable, so the first of equal preferences wins.
         wanted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let is_close = |tag: &str, locale: &Locale| {
             let language = |tag: &str| tag.split('-').next().map(str::to_ascii_lowercase);

@@ -1,8 +1,8 @@
 //! Messages, their arguments, and how they become text.
 //!
 //! Fluent sees markup and numbers as short marks. After the text is escaped, markup replaces its
-//! mark, and numbers get the form of the language. The marks are noncharacters of Unicode. The site
-//! removes them from texts of users.
+//! mark, and numbers are formatted for the language. The marks are noncharacters of Unicode. The
+//! site removes them from users' texts.
 
 use super::current::current;
 use super::locale::{FALLBACK, Locale};
@@ -11,9 +11,9 @@ use fluent_bundle::{FluentArgs, FluentValue};
 use maud::{Markup, Render};
 use std::borrow::Cow;
 
-/// Stand around the index of a part of markup.
+/// The marks around the index of a part of markup.
 const MARKUP: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
-/// Stand around the digits of a number.
+/// The marks around the digits of a number.
 const NUMBER: [char; 2] = ['\u{fdd2}', '\u{fdd3}'];
 /// Numbers with fewer digits have no groups.
 const GROUPED_DIGITS: usize = 5;
@@ -42,7 +42,7 @@ pub trait Message: Render {
 pub enum Argument<'a> {
     /// A text. It is escaped.
     Text(Cow<'a, str>),
-    /// A number, which chooses plural forms.
+    /// A number, which selects plural forms.
     Number(i64),
     /// A part of a page.
     Markup(&'a str),
@@ -56,7 +56,7 @@ impl std::fmt::Debug for dyn Message + '_ {
     }
 }
 
-/// What the variable of a message can be.
+/// A type that the variable of a message can have.
 pub trait Value {
     /// The value as an argument.
     fn argument(&self) -> Argument<'_>;

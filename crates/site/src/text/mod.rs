@@ -1,9 +1,9 @@
 //! The texts of the pages in the languages of their readers.
 //!
-//! The texts are Fluent messages in `languages/CODE/*.ftl`. The build script makes a type of each
-//! English message, in the module [`t`]: the message `sign-in` is the type `t::SignIn`, and the
-//! variable `$login` of a message is its field `login`. A message is rendered like any other part
-//! of a page: `h1 { (t::SignIn) }`.
+//! The texts are Fluent messages in `languages/CODE/*.ftl`. The build script generates a type for
+//! each English message, in the module [`t`]: the message `sign-in` is the type `t::SignIn`, and
+//! the variable `$login` of a message is its field `login`. A message is rendered like any other
+//! part of a page: `h1 { (t::SignIn) }`.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// What the languages of this program lack.
+    /// The messages that the languages of this program lack.
     const FAULTS: &[&str] = include!(concat!(env!("OUT_DIR"), "/faults.rs"));
 
     fn locale(tag: &str) -> Arc<Locale> {
@@ -141,7 +141,7 @@ mod tests {
         assert!(matches!(error, Err(LocaleError::Unknown(_))), "{error:?}");
     }
 
-    /// The page of the interface for programs. Its other files send English to programs.
+    /// The page that describes the API. Its other files send English to programs.
     const API_PAGE: &str = "document";
 
     fn sources(directory: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {

@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 
-/// Writes a contest with its problems, users and submissions. The memory that it takes does not
-/// depend on the size of the contest.
+/// Writes a contest with its problems, users and submissions. The memory use does not depend on the
+/// size of the contest.
 ///
 /// # Errors
 /// The contest does not exist, or the database, a package or the stream fails.

@@ -4,7 +4,7 @@
 //! Names of files are checked. Results are taken as they are.
 //!
 //! The stream is read and checked as a whole before the transaction begins, because a running site
-//! cannot write meanwhile. What rows need is kept in a file until then.
+//! cannot write during the transaction. Until then, the data for rows is kept in a file.
 
 use super::{Cell, FORMAT, Line, TransferError, VERSION};
 use crate::blobs::{Blobs, NewBlob};
@@ -28,17 +28,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Seek, Write};
 
-/// Bytes of the longest line: a submission's protocol may have some megabytes.
+/// The maximum length of a line, in bytes. A submission's protocol may have several megabytes.
 const MAX_LINE: u64 = 64 << 20;
 
-/// What an import has added.
+/// The result of an import.
 #[derive(Debug, Clone, Copy)]
 pub struct Imported {
     /// The id of the contest.
     pub contest: i64,
-    /// Users that did not exist.
+    /// The number of added users.
     pub users: u64,
-    /// Rows of all tables.
+    /// The number of rows in all tables.
     pub rows: u64,
 }
 
@@ -46,14 +46,14 @@ pub struct Imported {
 /// users of the stream.
 ///
 /// # Errors
-/// The stream is malformed or incomplete, or the database fails. Then nothing has changed.
+/// The stream is malformed or incomplete, or the database fails. In that case, nothing has changed.
 pub async fn import(
     db: &Db,
     blobs: &Blobs,
     passwords: &Passwords,
     from: &mut impl BufRead,
 ) -> Result<Imported, TransferError> {
-    // Users of streams without passwords get one that is known to no person.
+    // Users of streams without passwords receive a random one that no person knows.
     let unknown = passwords.hash(&Token::random().hex()).await?;
     let mut reader = Reader {
         blobs,
@@ -132,7 +132,7 @@ struct Reader<'a> {
     blobs: &'a Blobs,
     /// The lines with users and rows.
     spool: BufWriter<File>,
-    /// What pages show of the packages of versions, by digest.
+    /// The manifests of the packages of versions, by digest.
     manifests: HashMap<String, String>,
     /// Packages that were read.
     packages: BTreeSet<String>,
@@ -189,7 +189,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Rejects rows that would do harm.
+    /// Rejects harmful rows.
     fn check(
         &mut self,
         number: u64,
@@ -239,7 +239,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Takes a part of a package. The empty part completes it.
+    /// Accepts a part of a package. The empty part completes it.
     fn package(&mut self, number: u64, sha256: &str, part: &str) -> Result<(), TransferError> {
         let failed = |why: String| TransferError::Package {
             sha256: sha256.to_owned(),
@@ -275,14 +275,14 @@ impl Reader<'_> {
 /// Adds the rows in one transaction.
 struct Importer {
     tx: Tx,
-    /// The hash of a password that is known to no person.
+    /// The hash of a random password that no person knows.
     unknown: String,
     /// The new ids of rows by their ids in the stream.
     ids: HashMap<Target, HashMap<i64, i64>>,
     columns: schema::Columns,
-    /// What pages show of the packages of versions, by digest.
+    /// The manifests of the packages of versions, by digest.
     manifests: HashMap<String, String>,
-    /// New ids of problems with statements of which there is no PDF.
+    /// New ids of problems with statements that have no PDF.
     uncompiled: BTreeSet<i64>,
     users: u64,
 }
@@ -306,7 +306,7 @@ impl Importer {
         }
     }
 
-    /// Adds jobs that make PDFs of statements, because those of the other site are not trusted.
+    /// Adds jobs that create PDFs of statements, because those of the other site are not trusted.
     async fn compile_statements(&mut self) -> Result<(), TransferError> {
         for id in std::mem::take(&mut self.uncompiled) {
             if let Some(problem) = problem::by_id(&mut self.tx, id).await? {
@@ -317,7 +317,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Finds a user by the login, or adds one without rights of its own.
+    /// Finds a user by the login, or adds one without special rights.
     async fn person(
         &mut self,
         number: u64,
@@ -389,7 +389,7 @@ impl Importer {
         Ok(())
     }
 
-    /// The value of a column with the new id if it refers to a row.
+    /// The value of a column. If it refers to a row, this is the new id of the row.
     fn refer(
         &self,
         number: u64,

@@ -2,7 +2,7 @@
 //!
 //! The first line describes the stream. Then follow users, packages in parts, and rows of tables
 //! with the columns that have values. Rows refer to each other by the ids of the exporting site,
-//! and the importing site gives new ones. Users are found again by their logins.
+//! and the importing site assigns new ones. Users are matched by their logins.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 const FORMAT: &str = "millibox-contest";
 const VERSION: u32 = 1;
-/// Bytes of a package in one line.
+/// The number of bytes of a package in one line.
 const PART_BYTES: usize = 192 << 10;
 
 /// A line of the stream.
@@ -47,7 +47,7 @@ enum Line {
         table: String,
         columns: BTreeMap<String, Cell>,
     },
-    /// The last line. Without it the stream is incomplete.
+    /// The last line. Without it, the stream is incomplete.
     End { rows: u64 },
 }
 

@@ -1,4 +1,4 @@
-//! Lists of users and teams in the formats that schools and contests have.
+//! Lists of users and teams in the formats that schools and contests use.
 //!
 //! | format | content |
 //! | --- | --- |
@@ -8,7 +8,8 @@
 //! | `groups.tsv` | the line `groups 1` or `File_Version 1`, then id and name |
 //! | JSON | an array of objects with the names of the columns, as in the Contest API |
 //!
-//! A file is read line by line: a line that is not accepted has a reason, and the others are read.
+//! A file is read line by line. A line that is not accepted is reported with a reason, and the
+//! other lines are read.
 
 mod table;
 mod teams;
@@ -20,11 +21,11 @@ use crate::db::user::Role;
 use std::collections::HashSet;
 use table::Record;
 
-/// Lines or objects of one file.
+/// The maximum number of lines or objects of one file.
 pub const MAX_LINES: usize = 10_000;
-/// Bytes of all files together.
+/// The maximum size of all files together, in bytes.
 pub const MAX_BYTES: usize = 768 << 10;
-/// Passwords of one list. Each costs 30 ms of CPU time.
+/// The maximum number of passwords in one list. Each costs 30 ms of CPU time.
 pub const MAX_PASSWORDS: usize = 2_000;
 
 /// A file of an import.
@@ -73,7 +74,7 @@ pub struct Line<T> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LineError {
-    /// The line has too few or too many fields, or is no object.
+    /// The line has too few or too many fields, or is not an object.
     #[error("the line is malformed")]
     Malformed,
     /// A field of an account is not accepted.
@@ -82,14 +83,14 @@ pub enum LineError {
     /// A role is unknown.
     #[error("the role {0:?} is unknown; use user, teacher or admin")]
     Role(String),
-    /// A login or a number is listed twice.
-    #[error("{0} is in the list already")]
+    /// A login or a number occurs twice.
+    #[error("{0} is already in the list")]
     Twice(String),
-    /// A number is empty, too long, or has a space.
-    #[error("the id has 1 to 64 characters and no spaces")]
+    /// A number is empty, too long, or contains a space.
+    #[error("the ID must have 1 to 64 characters and no spaces")]
     Id,
     /// The name of a team, a group or an organization is empty or too long.
-    #[error("a name has 1 to 128 characters")]
+    #[error("a name must have 1 to 128 characters")]
     TeamName,
     /// The group of a team is in no list.
     #[error("the group {0} is not in the list of groups")]
@@ -106,20 +107,20 @@ pub enum LineError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The text has no format that is known.
+    /// The format of the text is unknown.
     #[error("the list is neither CSV, TSV nor JSON with a column login or id")]
     Format,
     /// The version in the first line is unknown.
     #[error("the version {0:?} is unknown")]
     Version(String),
     /// The list has no lines, or too many.
-    #[error("a list has 1 to 10000 lines")]
+    #[error("a list must have 1 to 10000 lines")]
     Size,
     /// The files are too large.
-    #[error("the files have at most 768 KiB")]
+    #[error("the files can have at most 768 KiB")]
     Bytes,
     /// The list has too many passwords.
-    #[error("a list has at most 2000 passwords")]
+    #[error("a list can have at most 2000 passwords")]
     Passwords,
     /// JSON is malformed.
     #[error("JSON: {0}")]
@@ -136,7 +137,7 @@ pub struct RosterError {
     pub why: FileError,
 }
 
-/// What the files of an import list.
+/// The content of the files of an import.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Roster {
     /// The teams.
@@ -180,7 +181,7 @@ impl Entry {
 /// Reads the files of an import. `text` returns that of a file; empty if it is absent.
 ///
 /// # Errors
-/// A file is not accepted as a whole. Lines that are refused are no errors.
+/// A file is not accepted as a whole. Refused lines are not errors.
 pub fn read<'a>(text: impl Fn(File) -> &'a str) -> Result<Roster, RosterError> {
     let refuse = |file| move |why| RosterError { file, why };
     let of_all = refuse(File::Accounts);
@@ -264,7 +265,7 @@ fn account(record: &Record) -> Result<Entry, LineError> {
         _ => return Err(LineError::Role(listed)),
     };
     let team = filled(record.text(&["team_id", "team"]).trim());
-    // The account of a team has its number in the login, such as team007.
+    // The login of a team's account contains the team's number, such as team007.
     let team = team.or_else(|| number(&login).filter(|_| listed == "team"));
     // PostgreSQL stores no NUL.
     if let Some(team) = team.as_ref().filter(|team| team.contains(char::is_control)) {
@@ -290,8 +291,8 @@ fn number(login: &str) -> Option<String> {
     }
 }
 
-/// Text for a cell of a table. Spreadsheets execute cells that begin as formulas, so those begin
-/// with an apostrophe, which an import removes.
+/// Text for a cell of a table. Spreadsheets execute cells that look like formulas, so such cells
+/// begin with an apostrophe, which an import removes.
 pub fn protected(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         return format!("'{text}");

@@ -26,7 +26,7 @@ impl Record {
 
 /// A format with a version in its first line, and columns without names.
 struct Layout {
-    /// The first word, instead of which `File_Version` may stand.
+    /// The first word, which `File_Version` may replace.
     word: &'static str,
     versions: &'static [&'static str],
     columns: &'static [&'static str],
@@ -58,7 +58,7 @@ const fn layout(file: File) -> Option<Layout> {
     }
 }
 
-/// The columns of which a table needs one.
+/// The columns of which a table needs at least one.
 fn keys(file: File) -> &'static [&'static str] {
     match file {
         File::Accounts => &["login", "username", "id"],
@@ -68,7 +68,7 @@ fn keys(file: File) -> &'static [&'static str] {
 
 /// Reads a file in any of its formats. An empty file has no records.
 pub fn records(file: File, text: &str) -> Result<Vec<Line<Record>>, FileError> {
-    // A tab at the end of a line separates an empty field.
+    // A tab at the end of a line precedes an empty field.
     let start = text.trim_start_matches(['\u{feff}', '\n', '\r', ' ']);
     if start.is_empty() {
         return Ok(Vec::new());
@@ -122,7 +122,8 @@ fn objects(text: &str) -> Result<Vec<Line<Record>>, FileError> {
     Ok(records.collect())
 }
 
-/// The text of a value. Of a list it is that of the first value: a team has one group here.
+/// The text of a value. For a list, it is the text of the first value, because a team has only one
+/// group here.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

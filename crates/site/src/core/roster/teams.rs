@@ -4,9 +4,9 @@ use super::table::Record;
 use super::{Line, LineError, unprotected};
 use std::collections::{HashMap, HashSet};
 
-/// Characters of the longest name of a team, a group or an organization.
+/// The maximum length of the name of a team, a group or an organization, in characters.
 pub const MAX_TEAM_NAME: usize = 128;
-/// Characters of the longest number.
+/// The maximum length of a number, in characters.
 const MAX_ID: usize = 64;
 
 /// A team of a list.
@@ -20,7 +20,7 @@ pub struct Team {
     pub organization: String,
     /// The name of the group; empty if the team has none.
     pub group: String,
-    /// Whether rankings leave the team out; `None`: the files do not say it.
+    /// Whether rankings leave the team out; `None` if the files do not specify it.
     pub hidden: Option<bool>,
 }
 
@@ -64,8 +64,8 @@ fn hidden(record: &Record) -> Option<bool> {
     }
 }
 
-/// Groups or organizations with the lines that are refused. The first of `columns` that is not
-/// empty has the name.
+/// Reads groups or organizations, and returns them with the refused lines. The first of `columns`
+/// that is not empty contains the name.
 pub fn index(records: Vec<Line<Record>>, columns: &[&str]) -> (Index, Vec<(usize, LineError)>) {
     let (mut index, mut refused) = (Index::new(), Vec::new());
     for line in records {

@@ -12,7 +12,7 @@ fn entry(login: &str, name: &str, role: Option<Role>, password: Option<&str>) ->
     }
 }
 
-/// The users of a file alone.
+/// The users of a single file.
 fn users(text: &str) -> Result<Vec<Line<Entry>>, FileError> {
     let roster = read(|file| if file == File::Accounts { text } else { "" });
     roster
@@ -20,7 +20,7 @@ fn users(text: &str) -> Result<Vec<Line<Entry>>, FileError> {
         .map_err(|error| error.why)
 }
 
-/// The first line that is refused.
+/// The first refused line.
 fn mistake(text: &str) -> (usize, LineError) {
     let lines = users(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));
     let refused = lines

@@ -1,4 +1,4 @@
-//! A second, slow way to the same ranking, for tests.
+//! A second, slow implementation of the same ranking, for tests.
 
 use super::super::finals::tests::naive as naive_final;
 use super::super::verdict::Verdict;

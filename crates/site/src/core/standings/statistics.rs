@@ -1,9 +1,9 @@
 //! The statistics of a contest for one audience.
 //!
-//! They tell no more than the ranking. For the public, the results are counted from the cells of
-//! its table, so a freeze, results that are not full, and attempts that the ranking leaves out
-//! apply here, too. The number of submissions and their times are no secret. The staff sees the
-//! results of all submissions.
+//! They reveal no more than the ranking. For the public, the results are counted from the cells of
+//! the ranking. So a freeze and results that are not full apply here as well, and attempts that the
+//! ranking leaves out do not count. The number of submissions and their times are not secret. The
+//! staff sees the results of all submissions.
 
 use super::*;
 use crate::core::finals::Reveal;
@@ -11,44 +11,44 @@ use crate::core::score;
 use crate::core::verdict::Verdict;
 use std::collections::BTreeMap;
 
-/// Bars of the largest histogram of times.
+/// The maximum number of bars of a histogram of times.
 const MAX_TIMES: i64 = 40;
-/// Bars of the largest histogram of points, apart from the last one.
+/// The maximum number of bars of a histogram of points, apart from the last one.
 const MAX_SUMS: i64 = 10;
 
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
-/// Seconds of a bar that is shorter than a day.
+/// The possible widths of a bar that is shorter than a day, in seconds.
 const WIDTHS: [i64; 12] = [
     60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
 ];
 
-/// What a submission or an attempt has led to. The best is first.
+/// The outcome of a submission or an attempt, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// This verdict.
     Verdict(Verdict),
-    /// Any verdict but "accepted". The ranking does not tell which.
+    /// Any verdict but "accepted". The ranking does not reveal which.
     Rejected,
     /// No verdict that the viewer may know.
     Pending,
 }
 
-/// Numbers of values between equidistant bounds, also where the number is 0.
+/// The number of values in each of several intervals of equal width. Empty intervals are included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
-    /// The distance of the bounds.
+    /// The width of an interval.
     pub width: i64,
-    /// Lower bounds, in their order, and numbers.
+    /// The lower bounds of the intervals in ascending order, with the numbers of values.
     pub bars: Vec<(i64, usize)>,
 }
 
-/// Which submissions the results are.
+/// The submissions whose results are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
     /// All submissions.
     All,
-    /// For each participant the submission that counts, by points.
+    /// For each participant, the submission that counts, by points.
     Finals,
     /// The attempts that the ranking in ICPC mode counts.
     Attempts,
@@ -62,24 +62,24 @@ pub struct Statistics {
     pub mode: Mode,
     /// The time from which new results are hidden.
     pub frozen_since: Option<Time>,
-    /// Whether some results are those of the initial tests alone.
+    /// Whether some results are those of only the initial tests.
     pub is_initial: bool,
-    /// Whether times are those since the beginning of the round for the participant. Otherwise
-    /// they are those since the first submission.
+    /// Whether times are measured from the beginning of the round for the participant. Otherwise,
+    /// they are measured from the first submission.
     pub has_begin: bool,
     /// Submissions by the time of the round, in microseconds.
     pub times: Histogram,
     pub basis: Basis,
     /// Results by problem.
     pub results: Vec<(Head, BTreeMap<Outcome, usize>)>,
-    /// Participants by their points in millionths, or by the number of solved problems. Empty:
+    /// Participants by their points in millionths, or by the number of solved problems. Empty if
     /// the points are hidden.
     pub totals: Histogram,
 }
 
 impl Histogram {
-    /// Counts values in bars of a width. The first bar has `from`, or the least value if that is
-    /// less.
+    /// Counts values in bars of a width. The first bar contains `from`, or the smallest value if
+    /// that is smaller.
     fn new(values: &[i64], width: i64, from: i64) -> Histogram {
         let mut counts = BTreeMap::<i64, usize>::new();
         for value in values {
@@ -116,7 +116,7 @@ impl Histogram {
     }
 }
 
-/// The least number that is not less and has the form 1, 2 or 5 times a power of ten.
+/// The smallest number that is at least `least` and is 1, 2 or 5 times a power of ten.
 pub fn nice(least: i64) -> i64 {
     let mut power: i64 = 1;
     loop {
@@ -204,7 +204,7 @@ impl Maker<'_> {
     }
 }
 
-/// What a cell of the ranking tells.
+/// The outcomes that a cell of the ranking reveals.
 fn outcomes_of_cell(cell: &Cell) -> Vec<(Outcome, usize)> {
     let number = |count: i64| usize::try_from(count).unwrap_or(0);
     match cell {
@@ -409,7 +409,7 @@ mod tests {
                 }
             }
         }
-        // Members alone see a private contest.
+        // Only members see a private contest.
         assert!(!access::contest(user(Role::User), Visibility::Private, None).view);
     }
 

@@ -1,4 +1,4 @@
-//! Rankings of random histories, and single rules.
+//! Rankings of random histories, and individual rules.
 
 use super::*;
 use crate::core::finals::{FinalMethod, Reveal};
@@ -123,7 +123,8 @@ fn icpc_ranking_counts_problems_then_penalty_then_last_minute() {
         // 20 and 60: 80, but later.
         brief(4, 2, 120, right),
         second(brief(5, 2, 160, right)),
-        // One problem at 5, with an adjustment to equal participant 4.
+        // One problem at minute 5, with an adjustment that makes the total equal to that of
+        // participant 4.
         brief(6, 3, 105, right),
         brief(7, 4, 115, right),
     ];
@@ -140,7 +141,7 @@ fn icpc_ranking_counts_problems_then_penalty_then_last_minute() {
             (Some(5), 5)
         ]
     );
-    // The last minutes 5 and 15 decide between equal penalties of 5.
+    // The last minutes, 5 and 15, break the tie between equal penalties of 5.
     let last = |index: usize| table.rows[index].total;
     assert_eq!(
         last(2),

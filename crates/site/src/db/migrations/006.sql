@@ -1,6 +1,6 @@
 ALTER TABLE round ADD COLUMN mode TEXT NOT NULL DEFAULT 'points';
 ALTER TABLE round ADD COLUMN penalty_minutes BIGINT NOT NULL DEFAULT 20;
--- The greatest number means "never".
+-- The largest number means "never".
 ALTER TABLE round ADD COLUMN freeze_at BIGINT NOT NULL DEFAULT 9223372036854775807;
 ALTER TABLE round ADD COLUMN thaw_at BIGINT NOT NULL DEFAULT 9223372036854775807;
 -- If it is set, each participant starts a clock that runs for this time.
@@ -12,7 +12,7 @@ CREATE TABLE participant (
     contest_id BIGINT NOT NULL REFERENCES contest (id) ON DELETE CASCADE,
     -- NULL for teams.
     user_id BIGINT REFERENCES users (id) ON DELETE CASCADE,
-    -- Empty: the name of the user.
+    -- If it is empty, the name of the user applies.
     name TEXT NOT NULL,
     organization TEXT NOT NULL,
     group_name TEXT NOT NULL,

@@ -1,4 +1,4 @@
--- Persons of other services, and the users that they sign in as.
+-- Identities at other services, and the users as which they sign in.
 CREATE TABLE identity (
     issuer TEXT NOT NULL,
     subject TEXT NOT NULL,

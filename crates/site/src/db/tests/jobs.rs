@@ -101,7 +101,7 @@ fn job_that_was_stopped_or_leased_again_cannot_end() {
 }
 
 #[test]
-fn merged_problem_leaves_its_results_as_they_are() {
+fn merging_problems_does_not_change_results() {
     with_each(async |db| {
         let ada = add_user(db, "ada", Role::Teacher).await;
         let from = add_problem(db, ada, Visibility::Private).await;
@@ -143,7 +143,7 @@ fn merged_problem_leaves_its_results_as_they_are() {
 }
 
 #[test]
-fn deleting_takes_submissions_along() {
+fn deleting_also_deletes_submissions() {
     with_each(async |db| {
         let ada = add_user(db, "ada", Role::Teacher).await;
         let sum = add_problem(db, ada, Visibility::Private).await;

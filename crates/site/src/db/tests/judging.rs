@@ -230,7 +230,7 @@ async fn claim(db: &Db) -> Option<judgement::Task> {
 }
 
 #[test]
-fn closed_fault_queues_its_judgements_with_the_version_of_now() {
+fn closed_fault_queues_its_judgements_with_the_current_version() {
     with_each(async |db| {
         let ada = add_user(db, "ada", Role::User).await;
         let sum = add_problem(db, ada, Visibility::Public).await;
@@ -291,7 +291,7 @@ fn closed_fault_queues_its_judgements_with_the_version_of_now() {
 }
 
 #[test]
-fn restarts_of_the_site_are_no_failures() {
+fn restarts_of_the_site_do_not_count_as_failures() {
     with_each(async |db| {
         let ada = add_user(db, "ada", Role::User).await;
         let sum = add_problem(db, ada, Visibility::Public).await;
@@ -311,7 +311,7 @@ fn restarts_of_the_site_are_no_failures() {
 }
 
 #[test]
-fn cancelled_judgement_takes_no_result() {
+fn cancelled_judgement_accepts_no_result() {
     with_each(async |db| {
         let ada = add_user(db, "ada", Role::User).await;
         let sum = add_problem(db, ada, Visibility::Public).await;

@@ -171,7 +171,7 @@ fn submissions_of_a_team_are_listed_for_its_members() {
 }
 
 #[tokio::test]
-async fn submissions_of_older_versions_get_participants() {
+async fn submissions_of_older_versions_receive_participants() {
     let directory = tempfile::tempdir().unwrap();
     let db = Db::sqlite(&directory.path().join("site.db")).await.unwrap();
     migrate::migrate_to(&db, 5).await.unwrap();

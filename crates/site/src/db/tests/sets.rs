@@ -19,7 +19,7 @@ pub(super) async fn insert_set(db: &Db, filter: &Filter, auto_apply: bool) -> (i
     found
 }
 
-/// Judges everything that waits. Each submission gets its id as score.
+/// Judges everything that waits. The score of each submission is its id.
 async fn judge_all(db: &Db, verdict: Verdict) -> Vec<i64> {
     let mut order = Vec::new();
     while let Some(task) = judgement::claim(db, "w", NOW, LEASE).await.unwrap() {
@@ -82,7 +82,7 @@ fn set_changes_results_when_it_is_applied_and_not_before() {
         assert_eq!(
             items[0].old_verdict,
             Some(Verdict::WrongAnswer),
-            "what was replaced"
+            "the replaced results"
         );
         let found = rejudging::by_id(db, set).await.unwrap().unwrap();
         assert_eq!(
@@ -127,7 +127,7 @@ fn dropped_set_changes_nothing() {
 }
 
 #[test]
-fn set_that_applies_itself_waits_for_its_last_result() {
+fn automatically_applied_set_waits_for_its_last_result() {
     with_each(async |db| {
         let ada = add_user(db, "ada", Role::User).await;
         let sum = add_problem(db, ada, Visibility::Public).await;

@@ -17,14 +17,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Microseconds between two notes that a token was used.
+/// The minimum time between two records that a token was used, in microseconds.
 const TOUCH_INTERVAL: i64 = 60 * 1_000_000;
 
 /// A program with or without a token. Cookies do not count, so that pages of other sites can do
 /// nothing here.
 #[derive(Debug)]
 pub struct Caller {
-    /// The user of the token, as handlers of pages see one.
+    /// The user of the token, in the form that handlers of pages use.
     pub session: Session,
     scope: Scope,
 }

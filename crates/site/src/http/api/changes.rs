@@ -1,4 +1,4 @@
-//! What has changed in a contest since a program asked last.
+//! The changes in a contest since a program's last request.
 
 use super::caller::Caller;
 use super::model::{Changes, Clarification, ClarificationPart, Submission, SubmissionPart};
@@ -19,7 +19,8 @@ use axum::extract::{Path, Query, State};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// About how many objects an answer has. It ends with the part that exceeds this.
+/// The approximate maximum number of objects in an answer. An answer ends with the part that
+/// exceeds it.
 const MAX_ITEMS: usize = 500;
 
 /// The query of [`changes`].
@@ -28,23 +29,23 @@ pub struct Since {
     since: Option<String>,
 }
 
-/// Return what has changed in a contest since the caller asked last
+/// Return the changes in a contest since the caller's last request
 ///
-/// Without `since`, the answer has everything that the caller may see: submissions with their
-/// results, clarifications with announcements, and the tag of the ranking. Each answer has a token
-/// for `since` of the next request. Tokens stay valid, also after a restart of the site.
+/// Without `since`, the answer contains everything that the caller may see: submissions with their
+/// results, clarifications and announcements, and the tag of the ranking. Each answer contains a
+/// token for `since` in the next request. Tokens stay valid, even after a restart of the site.
 ///
-/// An answer has *parts*. A part replaces all objects with the numbers `from` to `to`: remove those
-/// that you have, and keep the `items`. So objects that were deleted or hidden disappear. Ask again
-/// at once if `more` is true, and otherwise after some seconds. If `ranking` is present, load the
-/// ranking again.
+/// An answer consists of *parts*. A part replaces all objects with the numbers `from` to `to`:
+/// remove those that you have, and store the `items`. In this way, objects that were deleted or
+/// hidden disappear. Send the next request at once if `more` is true, and otherwise after a few
+/// seconds. If `ranking` is present, load the ranking again.
 #[utoipa::path(get, path = "/contests/{id}/changes", operation_id = "getChanges",
     params(
         ("id" = i64, Path, description = "The number of the contest"),
         ("since" = Option<String>, Query, description = "The token of the previous answer"),
     ),
     responses(
-        (status = 200, description = "The changes, about 500 objects at most", body = Changes),
+        (status = 200, description = "The changes, at most about 500 objects", body = Changes),
         (status = 400, description = "The token is malformed; start without it", body = Failure),
         (status = 404, description = "The caller sees no such contest", body = Failure),
     ))]

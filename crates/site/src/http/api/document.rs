@@ -15,10 +15,10 @@ use utoipa_axum::router::OpenApiRouter;
 
 const SECURITY_SCHEME: &str = "token";
 const DESCRIPTION: &str = "\
-Contests, problems and submissions of a site. Users make tokens on the page /account/tokens and \
-programs send them as `Authorization: Bearer TOKEN`. A token sees what its user sees. Errors are \
-problem details (RFC 9457) with the field `code`. A user may send 1,200 requests in a minute; \
-further ones are answered with 429 and the header `Retry-After`.";
+Contests, problems and submissions of a site. Users create tokens on the page /account/tokens, and \
+programs send them as `Authorization: Bearer TOKEN`. A program sees what the user of its token \
+sees. Errors are problem details (RFC 9457) with the field `code`. A user may send 1,200 requests \
+per minute; further requests are answered with 429 and the header `Retry-After`.";
 
 /// The description, made from the types of the handlers.
 fn document() -> OpenApi {
@@ -152,6 +152,6 @@ mod tests {
         assert!(all >= 13, "{ids:?}");
         ids.sort();
         ids.dedup();
-        assert_eq!(ids.len(), all, "operations have ids of their own");
+        assert_eq!(ids.len(), all, "operations have unique ids");
     }
 }

@@ -1,7 +1,7 @@
 //! The interface for programs, `/api/v1`.
 //!
-//! Its handlers ask the same rules as the pages do: they find objects with the functions of the
-//! pages, for a session that a token stands for. Errors are problem details (RFC 9457).
+//! Its handlers apply the same rules as the pages: they find objects with the functions of the
+//! pages, for the session that a token represents. Errors are problem details (RFC 9457).
 //!
 //! | file | content |
 //! | --- | --- |
@@ -10,7 +10,7 @@
 //! | `objects` | contests, problems, languages and users |
 //! | `submissions` | submissions |
 //! | `talk` | clarifications, files and rankings of contests |
-//! | `changes` | what has changed in a contest |
+//! | `changes` | the changes in a contest |
 //! | `problem` | errors |
 //! | `document` | the description in OpenAPI, and the page that lists the operations |
 

@@ -15,7 +15,7 @@ use crate::db::user::User as StoredUser;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A list, and where it continues.
+/// A part of a list, and the position of the next part.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct List<T> {
     /// The objects.
@@ -95,11 +95,11 @@ pub struct ContestDetails {
     pub contest: Contest,
     /// Whether the caller manages the contest.
     pub manage: bool,
-    /// The rounds in their order.
+    /// The rounds in order.
     pub rounds: Vec<Round>,
 }
 
-/// A round. Times are RFC 3339 in UTC; absent ones mean always, or never for `ends`.
+/// A round. Times are RFC 3339 in UTC; absent times mean always, or never for `ends`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Round {
     /// The number.
@@ -112,12 +112,12 @@ pub struct Round {
     pub ends: Option<String>,
     /// When contestants see full results.
     pub full_results: Option<String>,
-    /// The problems in their order.
+    /// The problems in order.
     pub problems: Vec<ContestProblem>,
 }
 
 impl Round {
-    /// A round with those of the problems that belong to it.
+    /// A round with its problems.
     pub fn of(round: StoredRound, problems: &[RoundProblem]) -> Round {
         let own = problems.iter().filter(|one| one.round_id == round.id);
         Round {
@@ -169,7 +169,7 @@ impl From<StoredProblem> for Problem {
     }
 }
 
-/// A submission, with what the caller may know of its result.
+/// A submission, with what the caller may know about its result.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Submission {
     /// The number.
@@ -186,7 +186,8 @@ pub struct Submission {
     pub submitted_at: Option<String>,
     /// Whether it is ignored in rankings.
     pub ignored: bool,
-    /// Whether the judge is still at work. A failure of the judge is work for its staff.
+    /// Whether judging is not finished. This includes failures of the judge that its staff must
+    /// resolve.
     pub pending: bool,
     /// Whether the staff has stopped the judging.
     pub cancelled: bool,
@@ -241,7 +242,7 @@ pub struct SubmissionDetails {
     /// The submission.
     #[serde(flatten)]
     pub submission: Submission,
-    /// Whether the protocol has all tests; otherwise only the initial ones.
+    /// Whether the protocol contains all tests; otherwise, it contains only the initial ones.
     pub full_protocol: bool,
     /// The messages of the compiler.
     pub messages: String,
@@ -260,7 +261,7 @@ pub struct Test {
     pub group: String,
     /// The verdict; absent if the test was not judged.
     pub verdict: Option<String>,
-    /// The reason of the verdict.
+    /// The reason for the verdict.
     pub reason: String,
     /// The comment of the checker.
     pub comment: String,
@@ -311,7 +312,7 @@ impl From<crate::core::protocol::Group> for Group {
     }
 }
 
-/// A source to judge. Either `round_problem` or `problem` names where it is sent.
+/// A source to judge. Either `round_problem` or `problem` selects the problem.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewSubmission {
@@ -334,7 +335,7 @@ pub struct NewSubmission {
 pub struct Source {
     /// The name of the file.
     pub file_name: String,
-    /// The text. Bytes that are no UTF-8 are replaced.
+    /// The text. Bytes that are not UTF-8 are replaced.
     pub source: String,
 }
 
@@ -369,11 +370,11 @@ pub struct Clarification {
     pub announcement: bool,
     /// The login of the author; staff only.
     pub user: Option<String>,
-    /// The question; absent if the caller sees the answer alone.
+    /// The question; absent if the caller sees only the answer.
     pub question: Option<String>,
     /// The answer, or the text of the announcement.
     pub answer: Option<String>,
-    /// `author`, `all` or `quoted`: the people that see the answer.
+    /// `author`, `all` or `quoted`: the audience of the answer.
     pub audience: String,
     /// When the question was asked or the announcement was made.
     pub created_at: Option<String>,
@@ -431,7 +432,8 @@ pub struct NewAnswer {
     pub text: String,
     /// `author`, `all` (without the question) or `quoted` (with the question).
     pub audience: String,
-    /// The `version` of the answer that this one replaces. Another one is refused.
+    /// The `version` of the answer that this one replaces. The request is refused if the answer has
+    /// another version.
     pub replaces: Option<i64>,
 }
 
@@ -448,9 +450,9 @@ pub struct ContestFile {
     pub bytes: i64,
     /// The SHA-256 of the content.
     pub sha256: String,
-    /// `all` or `staff`: the people that see it.
+    /// `all` or `staff`: the audience of the file.
     pub audience: String,
-    /// The round from whose start on contestants see it.
+    /// The round from whose start contestants see it.
     pub round: Option<i64>,
     /// When it was changed.
     pub modified_at: Option<String>,
@@ -471,7 +473,7 @@ impl From<StoredContestFile> for ContestFile {
     }
 }
 
-/// What has changed in a contest.
+/// The changes in a contest.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Changes {
     /// The value of `since` for the next request.
@@ -492,9 +494,9 @@ macro_rules! parts {
         $(#[$meta])*
         #[derive(Debug, Serialize, ToSchema)]
         pub struct $name {
-            /// The least number.
+            /// The smallest number.
             pub from: i64,
-            /// The greatest number.
+            /// The largest number.
             pub to: i64,
             /// The objects with these numbers.
             pub items: Vec<$item>,

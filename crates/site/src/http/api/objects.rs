@@ -59,7 +59,7 @@ pub async fn languages(State(app): State<Arc<App>>) -> Json<Vec<Language>> {
 
 /// List the contests that the caller may see, the latest first
 #[utoipa::path(get, path = "/contests", operation_id = "listContests",
-    params(("before" = Option<i64>, Query, description = "Only contests with lesser numbers")),
+    params(("before" = Option<i64>, Query, description = "Only contests with lower numbers")),
     responses((status = 200, description = "A part of the list", body = List<Contest>)))]
 pub async fn contests(
     State(app): State<Arc<App>>,
@@ -145,10 +145,10 @@ pub async fn problem(
 
 /// List all users; for administrators
 #[utoipa::path(get, path = "/users", operation_id = "listUsers",
-    params(("after" = Option<i64>, Query, description = "Only users with greater numbers")),
+    params(("after" = Option<i64>, Query, description = "Only users with higher numbers")),
     responses(
         (status = 200, description = "A part of the list", body = List<User>),
-        (status = 404, description = "The caller is no administrator", body = Failure),
+        (status = 404, description = "The caller is not an administrator", body = Failure),
     ))]
 pub async fn users(
     State(app): State<Arc<App>>,
@@ -164,7 +164,7 @@ pub async fn users(
 /// Add a user; for administrators
 #[utoipa::path(post, path = "/users", operation_id = "addUser", request_body = Sent, responses(
     (status = 201, description = "The new user", body = User),
-    (status = 404, description = "The caller is no administrator", body = Failure),
+    (status = 404, description = "The caller is not an administrator", body = Failure),
     (status = 422, description = "A field is not accepted", body = Failure),
 ))]
 pub async fn add_user(

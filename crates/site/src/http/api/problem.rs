@@ -29,7 +29,7 @@ pub struct Problem {
 /// Why a request was not carried out.
 #[derive(Debug)]
 pub enum ApiError {
-    /// For the reason for which a page would not have been shown.
+    /// The reason for which a page would not have been shown.
     Page(PageError),
     /// The token is missing, unknown or has expired.
     Token,
@@ -61,7 +61,7 @@ impl ApiError {
             ApiError::Scope(needed) => (
                 StatusCode::FORBIDDEN,
                 "scope_too_small",
-                "The scope of the token is too small",
+                "The scope of the token is insufficient",
                 format!("This needs a token with the scope {needed}."),
                 None,
             ),
@@ -146,7 +146,7 @@ fn of_page(error: PageError) -> (Problem, Option<u64>) {
     (problem(status, code, &title, detail), retry)
 }
 
-/// Gives refusals of extractors and of the router the form of a problem.
+/// Converts refusals of extractors and of the router to problems.
 pub async fn explain(response: Response) -> Response {
     let status = response.status();
     let has_form = response

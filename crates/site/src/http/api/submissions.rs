@@ -22,7 +22,7 @@ use axum::response::AppendHeaders;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Characters of the longest key of a request.
+/// The maximum length of a key of a request, in characters.
 const MAX_KEY: usize = 100;
 
 async fn listed(app: &App, caller: &Caller, filter: Filter) -> Answer<Json<List<Submission>>> {
@@ -40,7 +40,7 @@ async fn listed(app: &App, caller: &Caller, filter: Filter) -> Answer<Json<List<
 
 /// List the caller's submissions, or all for administrators, the latest first
 #[utoipa::path(get, path = "/submissions", operation_id = "listSubmissions",
-    params(("before" = Option<i64>, Query, description = "Only submissions with lesser numbers")),
+    params(("before" = Option<i64>, Query, description = "Only submissions with lower numbers")),
     responses(
         (status = 200, description = "A part of the list", body = List<Submission>),
         (status = 401, description = "The token is not valid", body = Failure),
@@ -64,7 +64,7 @@ pub async fn list(
 #[utoipa::path(get, path = "/contests/{id}/submissions", operation_id = "listContestSubmissions",
     params(
         ("id" = i64, Path, description = "The number of the contest"),
-        ("before" = Option<i64>, Query, description = "Only submissions with lesser numbers"),
+        ("before" = Option<i64>, Query, description = "Only submissions with lower numbers"),
     ),
     responses(
         (status = 200, description = "A part of the list", body = List<Submission>),
@@ -139,21 +139,21 @@ fn key(headers: &HeaderMap) -> Answer<Option<String>> {
     match key.filter(|key| (1..=MAX_KEY).contains(&key.len())) {
         Some(key) => Ok(Some(key.to_owned())),
         None => Err(ApiError::Malformed(format!(
-            "An idempotency key has 1 to {MAX_KEY} characters."
+            "An idempotency key must have 1 to {MAX_KEY} characters."
         ))),
     }
 }
 
 /// Submit a source
 ///
-/// A request that repeats the header `Idempotency-Key` of an earlier one returns the submission
-/// that the earlier one has made.
+/// A request that repeats the header `Idempotency-Key` of an earlier request returns the submission
+/// that the earlier request has created.
 #[utoipa::path(post, path = "/submissions", operation_id = "submit", request_body = NewSubmission,
-    params(("idempotency-key" = Option<String>, Header, description = "A name of this request")),
+    params(("idempotency-key" = Option<String>, Header, description = "A key for this request")),
     responses(
         (status = 201, description = "The submission, which waits to be judged", body = Submission),
         (status = 401, description = "The token is not valid", body = Failure),
-        (status = 403, description = "The round is not open, or the scope is too small",
+        (status = 403, description = "The round is not open, or the scope is insufficient",
             body = Failure),
         (status = 404, description = "The caller sees no such problem", body = Failure),
         (status = 422, description = "The source or the language is not accepted", body = Failure),

@@ -23,7 +23,7 @@ use std::sync::Arc;
 #[utoipa::path(get, path = "/contests/{id}/clarifications", operation_id = "listClarifications",
     params(
         ("id" = i64, Path, description = "The number of the contest"),
-        ("before" = Option<i64>, Query, description = "Only those with lesser numbers"),
+        ("before" = Option<i64>, Query, description = "Only those with lower numbers"),
         ("show" = Option<String>, Query,
             description = "`all`, `unanswered`, `own` or `announcements`"),
         ("problem" = Option<i64>, Query, description = "Only those about this problem"),
@@ -82,7 +82,7 @@ fn sent<T>(body: Result<Json<T>, JsonRejection>) -> Answer<T> {
     responses(
         (status = 201, description = "The question", body = Clarification),
         (status = 401, description = "The token is not valid", body = Failure),
-        (status = 403, description = "The scope is too small", body = Failure),
+        (status = 403, description = "The scope is insufficient", body = Failure),
         (status = 404, description = "The caller sees no such contest or problem", body = Failure),
         (status = 422, description = "The text is not accepted", body = Failure),
         (status = 429, description = "The caller asks too often", body = Failure),
@@ -107,7 +107,7 @@ pub async fn ask(
     responses(
         (status = 201, description = "The announcement", body = Clarification),
         (status = 401, description = "The token is not valid", body = Failure),
-        (status = 403, description = "The scope is too small", body = Failure),
+        (status = 403, description = "The scope is insufficient", body = Failure),
         (status = 404, description = "The caller manages no such contest", body = Failure),
         (status = 422, description = "The text is not accepted", body = Failure),
     ))]
@@ -131,9 +131,9 @@ pub async fn announce(
     responses(
         (status = 200, description = "The clarification", body = Clarification),
         (status = 401, description = "The token is not valid", body = Failure),
-        (status = 403, description = "The scope is too small, or there is another answer",
+        (status = 403, description = "The scope is insufficient, or the answer has changed",
             body = Failure),
-        (status = 404, description = "The caller manages no contest with it", body = Failure),
+        (status = 404, description = "The caller does not manage the contest", body = Failure),
         (status = 422, description = "A field is not accepted", body = Failure),
     ))]
 pub async fn answer(
@@ -151,7 +151,7 @@ pub async fn answer(
     one(&app, &caller, id).await
 }
 
-/// List the files of a contest that the caller may load now
+/// List the files of a contest that the caller may download now
 #[utoipa::path(get, path = "/contests/{id}/files", operation_id = "listContestFiles",
     params(("id" = i64, Path, description = "The number of the contest")),
     responses(
@@ -185,8 +185,8 @@ pub async fn content(
 
 /// Return the ranking of a contest as the caller sees it
 ///
-/// The answer has an entity tag. A request with `If-None-Match` gets status 304 until the ranking
-/// changes.
+/// The answer has an entity tag. A request with `If-None-Match` is answered with status 304 until
+/// the ranking changes.
 #[utoipa::path(get, path = "/contests/{id}/ranking", operation_id = "getRanking",
     params(
         ("id" = i64, Path, description = "The number of the contest"),

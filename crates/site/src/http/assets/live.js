@@ -1,8 +1,8 @@
-// Follows a page's source of changes and replaces the page's main part. The server renders it, so
-// the page is the same as after loading it again. A part with an address of its own is loaded from
-// there, without the page around it.
+// Follows the event stream of a page, and replaces the main part of the page when it changes. The
+// server renders this part, so the page is the same as after a reload. A part with its own address
+// is loaded from there, without the page around it.
 const source = document.querySelector('meta[name=live]')?.content;
-// Pages of a contest show what is new in it. Their streams have events for that, too.
+// Pages of a contest also show its news. Their streams have events for that as well.
 const notices = document.querySelector('[data-notice]');
 const PAUSE_MS = 1000;
 let isLoading = false;
@@ -47,7 +47,7 @@ async function refresh() {
       if (!page.querySelector('meta[name=live]')) endEvents();
     }
   } catch {
-    // The next change tries again.
+    // The next change triggers another attempt.
   } finally {
     setTimeout(() => {
       isLoading = false;
@@ -61,19 +61,19 @@ async function refreshNotice() {
     const answer = await fetch(notices.dataset.notice, { credentials: 'same-origin' });
     if (!answer.ok) return;
     const content = new DOMParser().parseFromString(await answer.text(), 'text/html').body;
-    // Screen readers read what has changed.
+    // Screen readers announce the change.
     if (content.textContent.trim() !== notices.textContent.trim()) {
       notices.replaceChildren(...content.childNodes);
     }
   } catch {
-    // The next event tries again.
+    // The next event triggers another attempt.
   }
 }
 
 let events = null;
 let isOver = false;
 
-// A hidden page follows nothing: browsers open few connections to one site.
+// A hidden page follows no stream, because browsers open only a few connections to one site.
 function follow() {
   const address = source ?? notices?.dataset.stream;
   if (!address || events || isOver || document.hidden) return;

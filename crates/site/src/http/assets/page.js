@@ -18,8 +18,8 @@ function spanWords(milliseconds) {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-// Loads the page again after a countdown, unless the user has begun to write. All browsers reach
-// the end together, so they wait for a random time.
+// Reloads the page after a countdown, unless the user has started to type. All browsers reach the
+// end at the same time, so each waits for a random time.
 let isEnding = false;
 function endCountdown() {
   if (isEnding || document.querySelector('form textarea, form input[type=file]')) return;
@@ -37,7 +37,7 @@ function tick() {
   }
 }
 
-// A table that is wider than its place can be reached with the keyboard.
+// Makes tables that are wider than their container reachable with the keyboard.
 function markScrollers() {
   for (const place of document.querySelectorAll('.scroll')) {
     const isWide = place.scrollWidth > place.clientWidth;

@@ -1,4 +1,4 @@
-// Scrolls a long ranking down and up again, unless reduced motion is asked for.
+// Scrolls a long ranking down and up again, unless the user prefers reduced motion.
 const PIXELS_PER_SECOND = 40;
 const PAUSE_MS = 4000;
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");

@@ -2,7 +2,8 @@
 
 const fileField = document.querySelector('input[name=file]');
 
-// Chooses the language of a file by its extension: the default variant of those that have it.
+// Chooses the language of a file by its extension: the default variant of the languages with that
+// extension.
 function chooseLanguage(fileName) {
   const extension = fileName.split('.').pop();
   const fitting = [...runtimeSelect.options].filter((option) =>

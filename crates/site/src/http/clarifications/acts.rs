@@ -1,4 +1,4 @@
-//! What pages and programs do with clarifications.
+//! Actions on clarifications, for pages and programs.
 
 use crate::app::App;
 use crate::core::clarification::{self as rule, MAX_TEXT, Seen};
@@ -29,7 +29,7 @@ pub async fn find(app: &App, session: &Session, id: i64) -> Page<(Scene, Clarifi
     }
 }
 
-/// The clarifications of a contest that the viewer may see, and the least id of the part.
+/// The clarifications of a contest that the viewer may see, and the lowest id of the part.
 pub async fn listed(
     app: &App,
     session: &Session,
@@ -67,13 +67,13 @@ pub async fn problems(app: &App, scene: &Scene) -> Page<Vec<RoundProblem>> {
     Ok(problems)
 }
 
-/// Which clarifications a list shows.
+/// The choice of clarifications in a list.
 #[derive(Debug, Default, Deserialize)]
 pub struct Choice {
-    /// A name of [`Show`]; empty: all.
+    /// A name of [`Show`]; empty means all.
     #[serde(default)]
     pub show: String,
-    /// The number of a problem; empty: all.
+    /// The number of a problem; empty means all.
     #[serde(default)]
     pub problem: String,
     pub before: Option<i64>,
@@ -99,7 +99,7 @@ impl Choice {
     }
 }
 
-/// The number of a problem in a form; empty: none.
+/// The number of a problem in a form; empty means none.
 pub fn number(text: &str) -> Page<Option<i64>> {
     match text {
         "" => Ok(None),
@@ -107,7 +107,7 @@ pub fn number(text: &str) -> Page<Option<i64>> {
     }
 }
 
-/// Tells pages that a clarification is new or has changed.
+/// Notifies pages that a clarification is new or has changed.
 async fn tell(app: &App, contest: i64, id: i64, before: Option<Clarification>) -> Page<()> {
     let after = clarification::by_id(&app.db, -1, id).await?;
     app.live.noted(Note {
@@ -137,7 +137,7 @@ async fn check_problem(
     Ok(())
 }
 
-/// Adds a question or an announcement, and tells pages. Returns the id.
+/// Adds a question or an announcement, and notifies pages. Returns the id.
 async fn put(
     app: &App,
     contest: i64,
@@ -230,7 +230,7 @@ pub async fn put_answer(
         return Err(Refusal::AnsweredMeanwhile.into());
     }
     let staff = session.user_id()?;
-    // Later than the answer before, so that it is new for its readers.
+    // Later than the previous answer, so that the answer counts as new.
     let now = one
         .answered_at
         .map_or(Time(0), |at| Time(at.0 + 1))

@@ -35,7 +35,7 @@ fn subject(one: &Clarification) -> Markup {
     }
 }
 
-/// A clarification as far as the viewer sees it.
+/// A clarification as the viewer may see it.
 fn card(scene: &Scene, one: &Clarification, seen: Seen) -> Markup {
     let staff = scene.access.manage;
     html! {
@@ -223,7 +223,7 @@ pub struct Read {
     until: i64,
 }
 
-/// `POST /contests/{id}/clarifications/read`: what the page has shown.
+/// `POST /contests/{id}/clarifications/read`: records what the page has shown.
 pub async fn read(
     State(app): State<Arc<App>>,
     session: Session,

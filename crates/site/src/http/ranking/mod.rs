@@ -1,8 +1,8 @@
-//! The ranking of a contest: as a page, for projectors, as CSV and JSON, and its changes; and the
-//! statistics of the contest.
+//! The ranking of a contest as a page, for projectors, as CSV and as JSON, with a stream of its
+//! changes, and the statistics of the contest.
 //!
-//! The tables are rendered once for all viewers that may see the same (`rankings`). The script of a
-//! page asks for the tables alone, and gets them only if they have changed.
+//! The tables are rendered once for all viewers with the same access (`rankings`). The script of a
+//! page requests only the tables, and receives them only if they have changed.
 
 mod export;
 mod statistics;
@@ -41,17 +41,17 @@ use tokio::time::{Instant, sleep_until};
 /// A stream of changes ends after this time. The browser opens another one, whose access is checked
 /// again.
 const STREAM_LASTS: Duration = Duration::from_secs(120);
-/// The least time between two changes of one stream. Streams differ by up to a second, so that not
-/// all viewers ask at one time.
+/// The minimum time between two changes of one stream. Streams differ by up to a second, so that
+/// viewers do not all send requests at the same time.
 const STREAM_PAUSE: Duration = Duration::from_secs(1);
 
-/// Which ranking a viewer has chosen.
+/// The ranking that a viewer has chosen.
 #[derive(Debug, Default, Deserialize)]
 pub struct Choice {
-    /// The number of a round; empty: all.
+    /// The number of a round; empty means all.
     #[serde(default)]
     round: String,
-    /// A group; empty: all.
+    /// A group; empty means all.
     #[serde(default)]
     group: String,
     /// `public`: the staff looks at what contestants and guests see.
@@ -78,7 +78,7 @@ impl Choice {
         self.view == "public"
     }
 
-    /// Whether a ranking of a moment ago is good enough.
+    /// Whether a slightly older ranking is good enough.
     fn is_announced(&self) -> bool {
         self.part == "tables" && !self.event.is_empty()
     }
@@ -175,7 +175,7 @@ impl Look {
         })
     }
 
-    /// When the scope or the tables change without a change of the data.
+    /// The next time at which the scope or the tables change without a change of the data.
     fn next_change(&self, now: Time) -> Time {
         let times = self.data.rounds.iter().flat_map(|round| {
             let times = self.scene.times(round.id, round.schedule());
@@ -322,7 +322,7 @@ pub async fn csv(
     Ok(answer)
 }
 
-/// The tag of the ranking that the viewer sees, as JSON has it.
+/// The tag of the ranking that the viewer sees, as in JSON.
 pub async fn tag(app: &App, session: &Session, id: i64) -> Page<String> {
     let look = Look::of(app, session, id, Choice::default()).await?;
     Ok(look.rendered(app, Format::Json).await?.etag.clone())
@@ -359,7 +359,7 @@ pub async fn statistics(
     Ok(page(&session, t::Statistics, main).into_response())
 }
 
-/// A ranking, unless the browser has it already.
+/// A ranking, unless the browser already has it.
 fn send(page: &Rendered, media: &'static str, headers: &HeaderMap) -> Response {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let contains = |name, part: &str| {
@@ -367,7 +367,7 @@ fn send(page: &Rendered, media: &'static str, headers: &HeaderMap) -> Response {
     };
     let common = [
         (ETAG, page.etag.as_str()),
-        // Whether a viewer may see it is checked each time.
+        // The site checks each time whether the viewer may see it.
         (CACHE_CONTROL, "private, no-cache"),
         (VARY, "accept-encoding, cookie"),
     ];
@@ -382,7 +382,7 @@ fn send(page: &Rendered, media: &'static str, headers: &HeaderMap) -> Response {
     (common, content, page.text.clone()).into_response()
 }
 
-/// A viewer that follows a ranking.
+/// A viewer following a ranking.
 struct Follower {
     app: Arc<App>,
     look: Look,
@@ -390,13 +390,13 @@ struct Follower {
     /// The tag of the ranking that the viewer knows.
     etag: Option<String>,
     pause: Duration,
-    /// Not before this time the next event is sent.
+    /// The next event is not sent before this time.
     next: Instant,
     end: Instant,
 }
 
 impl Follower {
-    /// The tag of the next ranking that differs; `None`: the stream ends.
+    /// The tag of the next ranking that differs; `None` if the stream ends.
     async fn follow(&mut self) -> Option<String> {
         loop {
             sleep_until(self.next).await;

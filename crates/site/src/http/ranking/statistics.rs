@@ -43,7 +43,7 @@ fn round(number: usize, one: &Statistics) -> Markup {
     }
 }
 
-/// Which submissions the results are.
+/// The submissions whose results are counted, in words.
 fn hint(one: &Statistics) -> Markup {
     let basis: &dyn Message = match one.basis {
         Basis::All => &t::StatisticsBasisAll,
@@ -99,7 +99,7 @@ fn times(number: usize, one: &Statistics) -> Markup {
     chart.render()
 }
 
-/// The class and the words of a part.
+/// The class and the label of a part.
 fn part(outcome: Outcome) -> (&'static str, &'static dyn Message) {
     match outcome {
         Outcome::Verdict(verdict) => (class(verdict), verdict_words(verdict)),

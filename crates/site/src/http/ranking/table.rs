@@ -7,7 +7,7 @@ use crate::http::parts::{time, verdict};
 use crate::text::{self, t};
 use maud::{Markup, html};
 
-/// The tables as HTML. The staff gets links to submissions.
+/// The tables as HTML. For the staff, they contain links to submissions.
 pub fn render(scope: &Scope, tables: &[Table]) -> String {
     let links = scope.audience == Audience::Staff;
     let all = html! {

@@ -24,10 +24,10 @@ use maud::{Markup, Render, html};
 use plan::{Effect, LINKS_LAST, Made, Plan, Row, Step};
 use std::sync::Arc;
 
-/// Users that are read at a time.
+/// The number of users that are read at a time.
 const EXPORT_ROWS: i64 = 500;
 
-/// Where lists go: to the site, or to a contest with its teams.
+/// The target of lists: the site, or a contest with its teams.
 struct Target {
     scene: Option<Scene>,
     path: String,
@@ -53,7 +53,7 @@ impl Target {
         self.scene.as_ref().map(|scene| scene.contest.id)
     }
 
-    /// The files that the form has.
+    /// The files that the form contains.
     fn files(&self) -> &'static [File] {
         match self.scene {
             Some(_) => &File::ALL,
@@ -129,12 +129,12 @@ fn text(upload: &Upload, file: File) -> &str {
     }
 }
 
-/// `POST /users/import`: the preview.
+/// `POST /users/import`: shows the preview.
 pub async fn preview(State(app): State<Arc<App>>, session: Session, form: Multipart) -> Page {
     preview_page(&app, &session, &Target::site(), form).await
 }
 
-/// `POST /contests/{id}/import`: the preview.
+/// `POST /contests/{id}/import`: shows the preview.
 pub async fn contest_preview(
     State(app): State<Arc<App>>,
     session: Session,
@@ -298,12 +298,12 @@ fn password_words(step: &Step<Entry, User>) -> &'static dyn Render {
     }
 }
 
-/// `POST /users/import/apply`: all or nothing.
+/// `POST /users/import/apply`: applies all lines or none.
 pub async fn apply(State(app): State<Arc<App>>, session: Session, form: Multipart) -> Page {
     apply_page(&app, &session, &Target::site(), form).await
 }
 
-/// `POST /contests/{id}/import/apply`: all or nothing.
+/// `POST /contests/{id}/import/apply`: applies all lines or none.
 pub async fn contest_apply(
     State(app): State<Arc<App>>,
     session: Session,
@@ -354,7 +354,7 @@ fn done(target: &Target, made: &[Made]) -> Markup {
     }
 }
 
-/// A file to be stored by the browser.
+/// A file for the browser to save.
 pub fn file(name: &str, media: &'static str, content: String) -> axum::response::Response {
     let disposition = format!("attachment; filename=\"{name}\"");
     let headers = [

@@ -1,4 +1,4 @@
-//! What an import does with each line, and doing it.
+//! The plan of an import: its effect on each line, and its execution.
 
 use crate::app::App;
 use crate::core::roster::{Entry, File, Line, LineError, Roster, Team};
@@ -16,10 +16,10 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// How long new users have time to choose a password.
+/// How long new users have to choose a password.
 pub const LINKS_LAST: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-/// Lines that are looked up, and passwords that are hashed, at a time. The bound of
-/// [`crate::core::password`] is lower.
+/// The number of lines that are looked up, and of passwords that are hashed, at the same time. It
+/// must be below the bound of [`crate::core::password`].
 const HASHES: usize = 4;
 
 /// What an import does with a line.
@@ -37,7 +37,7 @@ pub struct Step<T, F> {
     pub listed: T,
     pub found: Option<F>,
     pub effect: Effect,
-    /// Whether a user gets another password.
+    /// Whether a user receives a new password.
     pub changes_password: bool,
     /// Whether a user becomes a member of the listed team.
     pub joins: bool,
@@ -70,7 +70,7 @@ impl<T, F> Step<T, F> {
 /// A line, or its number and why it is refused.
 pub type Row<T, F> = Result<Step<T, F>, (usize, LineError)>;
 
-/// What an import does.
+/// The effects of an import.
 #[derive(Debug)]
 pub struct Plan {
     contest: Option<i64>,
@@ -80,7 +80,7 @@ pub struct Plan {
     pub refused: Vec<(File, usize, LineError)>,
 }
 
-/// A user that was added without a password, and the path for choosing one.
+/// A user added without a password, and the path for choosing one.
 pub struct Made {
     pub login: String,
     pub name: String,
@@ -127,7 +127,8 @@ impl Plan {
         teams + users + self.refused.len()
     }
 
-    /// Stands for all effects, so that those are applied that an administrator has seen.
+    /// A digest of all effects. It ensures that exactly the effects that an administrator has seen
+    /// are applied.
     pub fn digest(&self) -> String {
         let mut text = String::new();
         // Writing to memory does not fail.
@@ -143,10 +144,10 @@ impl Plan {
         hex(&Sha256::digest(text))
     }
 
-    /// Does everything in one transaction. Returns the users that were added without a password.
+    /// Applies everything in one transaction. Returns the users added without a password.
     ///
     /// # Errors
-    /// A line is refused, the site has changed since the lists were compared, or would lose its
+    /// A line is refused, or the site has changed since the lists were compared or would lose its
     /// last administrator.
     pub async fn apply(self, app: &App, own: i64) -> Page<Vec<Made>> {
         if self.refusals() > 0 {
@@ -280,8 +281,8 @@ fn is_same_user(listed: &Entry, found: &User) -> bool {
         && listed.role_after(Some(found.role)) == found.role
 }
 
-/// The hashes of the passwords that users get. Users without a password get one that is known to no
-/// person.
+/// The hashes of the passwords that users receive. Users without a password receive a random one
+/// that no person knows.
 async fn hashes(app: &App, users: &[Step<Entry, User>]) -> Page<Vec<Option<String>>> {
     let unknown = app.passwords.hash(&Token::random().hex()).await?;
     let hashes = users.iter().map(|step| {

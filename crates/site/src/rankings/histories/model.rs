@@ -214,7 +214,7 @@ impl<'a> Model<'a> {
             .expect("a judgement of this history")
     }
 
-    /// A lease, which is given back unless it is `kept`.
+    /// A lease, which is returned unless it is `kept`.
     fn lease(&mut self, index: usize, kept: bool) -> Option<(i64, i64)> {
         let index = index.checked_rem(self.leases.len())?;
         Some(if kept {
@@ -532,8 +532,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The data that the database must have: of each submission, the last complete judgement, or
-    /// the first one.
+    /// The data that the database must contain: for each submission, the last complete judgement
+    /// or, without one, the first judgement.
     fn expected(&self) -> Data {
         let mut data = self.data.clone();
         data.submissions = self
