@@ -26,7 +26,7 @@ fn everything_works_with_the_keyboard_alone() {
             reached.push(browser.focus().await);
         }
         assert!(reached.ends_with(&["runtime".into(), "example".into(), "code".into()]));
-        // Tab indents, and Escape releases it.
+        // Tab indents; Escape lets Tab leave the editor.
         browser.set_code("").await;
         browser.press(&key(Key::Tab)).await;
         assert_eq!(browser.focus().await, "code");

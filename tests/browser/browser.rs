@@ -1,4 +1,4 @@
-//! A Chromium without a window, driven by chromedriver.
+//! A headless Chromium, driven by chromedriver.
 
 use crate::server::Server;
 use fantoccini::elements::Element;
@@ -20,18 +20,18 @@ use url::{ParseError, Url};
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Bytes of the largest picture in the documentation.
+/// The maximum size of a picture in the documentation, in bytes.
 const MAX_IMAGE_BYTES: u64 = 100 << 10;
 
-/// Windows cannot be narrower. Chromium emulates a phone for narrower screens.
+/// The minimum width of a window. For narrower screens, Chromium emulates a phone.
 const MIN_WINDOW_WIDTH: u32 = 500;
 
 /// How a browser is started.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Pages may run scripts.
+    /// Whether pages may run scripts.
     pub script: bool,
-    /// The system prefers dark pages.
+    /// Whether the system prefers dark pages.
     pub dark: bool,
     /// The size of the window.
     pub size: (u32, u32),
@@ -150,7 +150,7 @@ fn command() -> Command {
     command
 }
 
-/// Starts a service and a browser and runs a test in it. Without a browser the test is skipped.
+/// Starts a service and a browser and runs a test in it. Without a browser, the test is skipped.
 pub fn with_browser(options: Options, config: &str, test: impl AsyncFnOnce(&Browser)) {
     let driver = match Driver::start() {
         Ok(driver) => driver,
@@ -173,7 +173,7 @@ pub fn with_browser(options: Options, config: &str, test: impl AsyncFnOnce(&Brow
 }
 
 impl Driver {
-    /// Opens a window for pages whose addresses begin with `url`. It has no cookies.
+    /// Opens a window for pages whose addresses begin with `url`. The window has no cookies.
     pub async fn open(&self, options: Options, url: &str) -> Window {
         Window {
             client: connect(self.port, options).await,

@@ -105,7 +105,7 @@ fn time_limit_ends_endless_loop() {
         browser.click("#start").await;
         browser.result("bad").await;
         let headline = browser.text(".headline").await;
-        // On a busy machine, the limit of real time comes first.
+        // On a busy machine, the real-time limit is reached first.
         let limits = [
             "The program used more CPU time than the limit allows.",
             "The program ran longer than the limit allows.",
@@ -148,7 +148,7 @@ fn hostile_output_changes_nothing_in_the_page() {
 }
 
 #[test]
-fn token_is_asked_for_and_kept_for_the_tab() {
+fn token_is_requested_and_kept_for_the_tab() {
     with_browser(Options::default(), TOKEN, async |browser| {
         browser.open("/").await;
         browser.fill("#token", "wrong").await;

@@ -1,4 +1,4 @@
-//! Judging that survives: stopping, rejudging, and a site that is killed at any moment.
+//! Judging under disturbances: stopping, rejudging, and a site that is killed at any moment.
 
 #[allow(unreachable_pub, dead_code, reason = "tests share the module")]
 mod support;
@@ -199,7 +199,7 @@ fn rejudging_is_previewed_and_applied_as_one() {
         admin.wait_for(&format!("/submissions/{right}"), "100 / 100");
         admin.wait_for(&format!("/submissions/{wrong}"), "0 / 100");
 
-        // The answers of the new version are wrong for the right program.
+        // The new version has wrong answers, so it rejects the right program.
         let mut files = files_of_sum();
         files.retain(|(name, _)| *name != "data/secret/hidden-test.ans");
         files.push(("data/secret/hidden-test.ans", "3\n"));
@@ -347,7 +347,7 @@ fn sums(page: &str) -> BTreeMap<String, i64> {
 }
 
 /// Kills the site while it judges, rejudges and receives submissions. After each start, no answered
-/// submission is lost, each has one current judgement, and the ranking follows from the results.
+/// submission is lost, each has one current judgement, and the ranking matches the results.
 fn kill_while_judging(kills: usize) {
     let mut site = Site::start(None);
     let mut admin = first_admin(&site);
@@ -377,7 +377,7 @@ fn kill_while_judging(kills: usize) {
                     .split("/rejudgings/")
                     .filter_map(|rest| rest.split('"').next()?.parse::<i64>().ok());
                 if let Some(id) = id.max() {
-                    // It may be refused, because not everything is judged.
+                    // The request may be refused, because not everything is judged.
                     admin.post(&format!("/rejudgings/{id}/apply"), &[]);
                 }
             }
@@ -401,7 +401,8 @@ fn kill_while_judging(kills: usize) {
         admin = admin.moved(&site);
         users = users.into_iter().map(|user| user.moved(&site)).collect();
         let mut shown = sums(&admin.get(&format!("/contests/{}/ranking", contest.id)).body);
-        // What was judged since the start may have changed a rank: the site is asked once more.
+        // Judgements since the start may have changed a rank, so the test loads the ranking once
+        // more.
         let mut after = stored(&site);
         while after.points != shown {
             let again = sums(&admin.get(&format!("/contests/{}/ranking", contest.id)).body);

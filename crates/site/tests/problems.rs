@@ -10,7 +10,7 @@ const RIGHT: &str = "a, b = map(int, input().split())\nprint(a + b)\n";
 const ENDLESS: &str = "while True: pass\n";
 const PASSWORD: (&str, &str) = ("password", "correct horse");
 
-/// The package with submissions of its own.
+/// The package with its own submissions.
 fn files_with_solutions() -> Vec<(&'static str, &'static str)> {
     let mut files = files_of_sum();
     files.push(("submissions/accepted/right.py", RIGHT));
@@ -26,7 +26,7 @@ fn add_problem(admin: &mut Browser, files: &[(&str, &str)]) -> i64 {
         .id()
 }
 
-/// The page of the job that an answer leads to, when the job has this state.
+/// The page of the job to which an answer redirects, when the job has this state.
 fn wait_for_job(admin: &mut Browser, answer: &Answer, state: &str) -> Answer {
     assert_eq!(answer.status, 303, "{answer:#?}");
     let page = answer.location.as_deref().expect("a page");
@@ -107,7 +107,7 @@ fn large_package_becomes_a_job() {
     let site = Site::start(None);
     let mut admin = first_admin(&site);
     let mut files = files_of_sum();
-    // Digits that no archive makes shorter than a mebibyte.
+    // Characters that no archive compresses to less than a mebibyte.
     let mut state = 1u64;
     let noise: String = std::iter::repeat_with(|| {
         state = state

@@ -5,7 +5,7 @@
 #[allow(unreachable_pub, dead_code, reason = "tests share the module")]
 mod support;
 
-// The browser tests share the module `support`, but not what a provider depends on.
+// The browser tests share the module `support`, but not the dependencies of the provider.
 #[allow(unreachable_pub, reason = "the module was written for sharing")]
 #[path = "support/provider.rs"]
 mod provider;
@@ -225,7 +225,7 @@ fn package_with_mistakes_is_explained() {
     let answer = admin.upload("/problems/new", &fields, ("a.zip", b"no archive"));
     assert_eq!(answer.status, 422);
     assert!(
-        answer.body.contains("The package has mistakes"),
+        answer.body.contains("The package has errors"),
         "{answer:#?}"
     );
 }

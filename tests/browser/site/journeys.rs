@@ -15,12 +15,12 @@ const RIGHT: &str = "a, b = map(int, input().split())\nprint(a + b)\n";
 const WRONG: &str = "print(3)\n";
 
 #[test]
-fn each_role_reaches_its_aim_with_script() {
+fn each_role_reaches_its_goal_with_script() {
     with_site(async |stage| roles(stage, Options::default()).await);
 }
 
 #[test]
-fn each_role_reaches_its_aim_without_script() {
+fn each_role_reaches_its_goal_without_script() {
     with_site(async |stage| roles(stage, WITHOUT_SCRIPT).await);
 }
 
@@ -84,7 +84,7 @@ async fn teacher_makes_a_contest(teacher: &Window) -> String {
     teacher.fill("[name=label]", "A").await;
     teacher.press_button("Add the problem").await;
     teacher.follow("Members").await;
-    teacher.press_button("Make a new link").await;
+    teacher.press_button("Create a new link").await;
     teacher.element("#entry-link").await;
     let link = teacher.text("#entry-link").await;
     // The link is an address or a path.
@@ -119,10 +119,11 @@ async fn contestant_takes_part(contestant: &Window, link: &str, script: bool) {
     assert!(contestant.text("#ranking").await.contains("Zoe Example"));
 }
 
-/// Waits for the verdict. With a script the page must not be loaded again.
+/// Waits for the verdict. With a script, the page must not be loaded again.
 async fn wait_for_result(window: &Window, expected: &str, script: bool) {
     if script {
-        // Otherwise the page with the form, which is still being left, would get the marker.
+        // Otherwise, the page with the form, which the browser is still leaving, would receive the
+        // marker.
         window.element("#result").await;
         window.script("window.marker = 1", json!([])).await;
         let shown = "return document.querySelector('#result')?.textContent.includes(arguments[0])";
@@ -152,7 +153,7 @@ async fn moderator_sees_submissions(teacher: &Window, moderator: &Window, script
     assert!(moderator.text("main").await.contains("hidden-test"));
     moderator.press_button("Judge again").await;
     wait_for_result(moderator, "Accepted", script).await;
-    // Only owners name owners.
+    // Only owners can appoint owners.
     moderator.open("/contests/1/members").await;
     assert_eq!(moderator.count("form [name=login]").await, 1);
 }

@@ -78,7 +78,7 @@ fn fixture(stage: &Stage) -> Fixture {
     }
     // All submissions are judged before pictures are taken.
     for id in 1..=12 {
-        admin.wait_for(&format!("/submissions/{id}"), "Most CPU time");
+        admin.wait_for(&format!("/submissions/{id}"), "Maximum CPU time");
     }
     talk(stage, &mut admin, contest);
     let page = |path: &str, name: &str| (path.to_owned(), name.to_owned());
@@ -177,7 +177,7 @@ async fn check_pages(stage: &Stage, fixture: &Fixture, options: Options, size: &
     for (path, name) in &fixture.pages {
         window.open(path).await;
         mistakes.extend(check_page(&window, &axe, name, size).await);
-        // What is folded up must be right, too.
+        // Collapsed parts must also be correct.
         let unfold = "const all = document.querySelectorAll('.chart details'); \
             all.forEach(one => one.open = true); return all.length > 0";
         if window.script(unfold, json!([])).await == json!(true) {
@@ -189,7 +189,7 @@ async fn check_pages(stage: &Stage, fixture: &Fixture, options: Options, size: &
     window.end().await;
 }
 
-/// Takes a picture of a page. Returns what is wrong with the page.
+/// Takes a picture of a page. Returns the defects of the page.
 async fn check_page(window: &Window, axe: &str, name: &str, size: &str) -> Vec<String> {
     let title = window.client.title().await.expect("a title");
     assert!(

@@ -21,12 +21,12 @@ struct Stage {
     driver: Driver,
 }
 
-/// Starts a site and runs a test. Without a browser the test is skipped.
+/// Starts a site and runs a test. Without a browser, the test is skipped.
 fn with_site(test: impl AsyncFnOnce(&Stage)) {
     with_site_of(&[], test);
 }
 
-/// The same with options of the site.
+/// Like [`with_site`], with options of the site.
 fn with_site_of(options: &'static [&'static str], test: impl AsyncFnOnce(&Stage)) {
     let driver = match Driver::start() {
         Ok(driver) => driver,
@@ -68,7 +68,7 @@ impl Window {
     }
 
     /// Waits for an element and clicks on it. A live part of the page, or the page itself, may be
-    /// replaced between both.
+    /// replaced between the two steps.
     async fn click_at(&self, place: Locator<'_>, text: &str) {
         let end = Instant::now() + Duration::from_secs(30);
         loop {
@@ -88,7 +88,7 @@ impl Window {
         }
     }
 
-    /// Signs a new user up.
+    /// Signs up a new user.
     async fn sign_up(&self, path: &str, login: &str, button: &str) {
         self.open(path).await;
         self.fill("[name=login]", login).await;
@@ -104,7 +104,7 @@ impl Window {
         self.element("form[action='/sign-out']").await;
     }
 
-    /// Signs a user in.
+    /// Signs in a user.
     async fn sign_in(&self, login: &str) {
         self.open("/sign-in").await;
         self.fill("[name=login]", login).await;
@@ -119,7 +119,7 @@ impl Window {
         select.select_by_value(value).await.expect("a choice");
     }
 
-    /// Checks that no script or request has failed and that the policy was not violated, and ends
+    /// Checks that no script or request has failed and that the policy was not violated, and closes
     /// the window.
     async fn end(self) {
         let messages = self.messages().await;

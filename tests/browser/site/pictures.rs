@@ -1,6 +1,6 @@
 //! The pictures of the guides, from the example contest.
 //!
-//! `MILLIBOX_IMAGES=docs/images make test-browser ARGS=pictures` writes them. Without the variable
+//! `MILLIBOX_IMAGES=docs/images make test-browser ARGS=pictures` writes them. Without the variable,
 //! the test checks only that the pages show what the guides describe.
 
 use super::support::{Browser, Site};
@@ -33,7 +33,7 @@ fn sign_in(site: &Site, login: &str, password: &str) -> Browser {
     browser
 }
 
-/// Waits for the verdicts, and lets a contestant ask.
+/// Waits for the verdicts, and lets a contestant ask questions.
 fn prepare(site: &Site, password: &str) {
     let mut teacher = sign_in(site, "teacher", password);
     let open = ["Waiting", "Judging", "Initial tests"];
@@ -64,7 +64,7 @@ async fn open_as(stage: &Stage, login: &str, password: &str) -> Window {
     window
 }
 
-/// What the guides for teachers and organizers show.
+/// The pages that the guides for teachers and organizers show.
 async fn teacher(stage: &Stage, password: &str) {
     let window = open_as(stage, "teacher", password).await;
     for (path, name, expected) in [
@@ -82,7 +82,7 @@ async fn teacher(stage: &Stage, password: &str) {
     window.end().await;
 }
 
-/// What a contestant does.
+/// The pages that a contestant visits.
 async fn contestant(stage: &Stage, password: &str) {
     let window = open_as(stage, "dan", password).await;
     window.open("/contests/1").await;

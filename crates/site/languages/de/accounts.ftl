@@ -26,10 +26,10 @@ reset-set = Passwort festlegen
 reset-sessions-end = Alle Sitzungen dieses Benutzers werden beendet.
 person-name = Name
 
-# The own account.
+# The account of the signed-in user.
 account-title = Ihr Konto
 account-login = Benutzername: { $login }
-account-email = E-Mail-Adresse (freiwillig)
+account-email = E-Mail-Adresse (optional)
 account-totp = Einmalpasswörter
 account-tokens = Token für Programme
 account-sessions = Sitzungen
@@ -41,23 +41,25 @@ session-this = Diese Sitzung
 sessions-end = Alle anderen Sitzungen beenden
 
 # One-time passwords.
-totp-code = Code des Generators oder ein Wiederherstellungscode
+totp-code = Code aus Ihrer Authenticator-App oder ein Wiederherstellungscode
 totp-is-on =
-    Zum Anmelden brauchen Sie einen Code Ihres Generators. { $left ->
+    Zum Anmelden brauchen Sie einen Code aus Ihrer Authenticator-App. { $left ->
         [one] Es ist noch { $left } Wiederherstellungscode übrig.
        *[other] Es sind noch { $left } Wiederherstellungscodes übrig.
     }
 totp-off = Einmalpasswörter ausschalten
 totp-lead =
-    Mit Einmalpasswörtern brauchen Sie zum Anmelden Ihr Passwort und einen Code, den eine App auf
-    Ihrem Telefon anzeigt.
+    Mit Einmalpasswörtern brauchen Sie zum Anmelden Ihr Passwort und einen Code aus einer
+    Authenticator-App auf Ihrem Telefon.
 totp-set-up = Einrichten
-totp-read = Lesen Sie dieses Bild mit der App ein, oder geben Sie das Geheimnis dort ein:
-totp-qr = Das Geheimnis als QR-Code
+totp-read = Scannen Sie dieses Bild mit der App, oder geben Sie dort den geheimen Schlüssel ein:
+totp-qr = Der geheime Schlüssel als QR-Code
 totp-shown-code = Der Code, den die App anzeigt
 totp-confirm = Bestätigen
 totp-now-on = Einmalpasswörter sind eingeschaltet
-totp-keep = Bewahren Sie diese Wiederherstellungscodes auf. Jeder ersetzt einmal einen Code der App.
+totp-keep =
+    Bewahren Sie diese Wiederherstellungscodes sicher auf. Jeder kann einmal einen Code der App
+    ersetzen.
 totp-go-to-account = Zu Ihrem Konto
 
 # Tokens of programs.
@@ -66,14 +68,14 @@ tokens-lead =
     brauchen eines.
 tokens-interface = Schnittstelle für Programme
 tokens-new = Das neue Token wird nur jetzt angezeigt:
-token-scope = Umfang
+token-scope = Berechtigung
 token-made = Erstellt
 token-expires = Läuft ab
 token-last-used = Zuletzt verwendet
 tokens-none = Sie haben keine Token.
 tokens-make = Token erstellen
 tokens-make-button = Token erstellen
-token-days = Tage, bis es abläuft
+token-days = Gültigkeit in Tagen
 scope-submit = Lesen und einsenden
 scope-read = Nur lesen
 scope-manage = Alles, was Sie dürfen

@@ -9,18 +9,18 @@ users-role-and-state = Rolle und Zustand
 users-disabled = { $role }, gesperrt
 users-further = Weitere Benutzer
 user-confirm = Geben Sie zur Bestätigung den Benutzernamen ein
-user-into = Benutzername des Benutzers, der bleibt
+user-into = Benutzername des Benutzers, der erhalten bleibt
 user-disable = Gesperrt: der Benutzer kann sich nicht anmelden
 user-sign-in = Anmeldung
 user-reset-shown =
-    Mit diesem Pfad wählt der Benutzer ein neues Passwort, einmal und innerhalb von 24 Stunden. Er
-    wird nur jetzt angezeigt:
+    Über diesen Pfad kann der Benutzer einmal und innerhalb von 24 Stunden ein neues Passwort
+    wählen. Er wird nur jetzt angezeigt:
 user-reset-make = Link für ein neues Passwort erstellen
 user-sessions-end = Alle Sitzungen beenden
 user-merge = Mit einem anderen Benutzer zusammenführen
 user-merge-hint =
     Einsendungen, Aufgaben und Mitgliedschaften gehen auf den anderen Benutzer über, und die höhere
-    Rolle bleibt. Das kann nicht rückgängig gemacht werden.
+    der beiden Rollen bleibt erhalten. Das kann nicht rückgängig gemacht werden.
 user-merge-button = Zusammenführen
 user-delete-hint =
     Alle Einsendungen des Benutzers werden gelöscht, auch in vergangenen Ranglisten. Aufgaben
@@ -29,7 +29,7 @@ user-delete-hint =
 user-delete = Benutzer löschen
 sign-up-new-users = Neue Benutzer
 sign-up-open = Alle können sich registrieren
-sign-up-link = Nur mit dem Link dieser Seite
+sign-up-link = Nur mit dem Link dieser Website
 sign-up-closed = Nur Administratoren fügen Benutzer hinzu
 sign-up-link-shown = Über diesen Pfad kann man sich registrieren. Er wird nur jetzt angezeigt:
 sign-up-hint =
@@ -38,7 +38,7 @@ sign-up-hint =
 # Jobs.
 jobs = Aufträge
 job = Auftrag
-job-what = Was
+job-what = Aufgabe
 job-title = Auftrag #{ $id }
 jobs-empty = Es gibt keine Aufträge.
 job-log = Protokoll
@@ -63,8 +63,9 @@ audit-earlier = Frühere Änderungen
 faults = Störungen
 fault-title = Störung #{ $id }
 faults-lead =
-    Was nicht bewertet werden konnte. Die Einsendungen warten, bis die Störung geschlossen wird.
-fault-what = Was fehlschlug
+    Fehler, die eine Bewertung verhindert haben. Die betroffenen Einsendungen warten, bis die
+    Störung geschlossen wird.
+fault-what = Was fehlgeschlagen ist
 fault-first = Zuerst
 fault-last = Zuletzt
 fault-package = Das Aufgabenpaket kann nicht bewertet werden
@@ -95,7 +96,7 @@ rejudging-waits = wartet auf eine Entscheidung
 rejudging-applied = übernommen
 rejudging-dropped = verworfen
 rejudging-lead =
-    Die jetzt gültigen Ergebnisse und die Plätze bleiben, bis Sie die neuen Ergebnisse übernehmen.
+    Die bisherigen Ergebnisse und Plätze gelten weiter, bis Sie die neuen Ergebnisse übernehmen.
     Leere Felder wählen alle Einsendungen aus.
 rejudging-round-problem = Aufgabe einer Runde
 rejudging-version = Version des Aufgabenpakets (Nummer)
@@ -126,5 +127,4 @@ rejudging-old-place = Alter Platz
 rejudging-old-sum = Alte Summe
 rejudging-new-place = Neuer Platz
 rejudging-new-sum = Neue Summe
-rejudging-no-change = Kein Platz und keine Summe ändert sich.
-
+rejudging-no-change = Es ändert sich kein Platz und keine Summe.

@@ -1,4 +1,4 @@
-# Fragen, Antworten und Ankündigungen.
+# Questions, answers and announcements.
 clarifications = Rückfragen
 clarifications-unread =
     { $count ->
@@ -35,21 +35,22 @@ announcement-button = Ankündigen
 question = Frage
 question-new = Die Leitung fragen
 question-button = Fragen
-question-hint = Die Leitung antwortet nur Ihnen oder allen Teilnehmern.
+question-hint = Die Leitung antwortet entweder nur Ihnen oder allen Teilnehmern.
 audience-withdrawn = zurückgezogen
 audience-author = an die fragende Person
 audience-all = an alle
 audience-quoted = an alle, mit der Frage
 audience-choice-withdraw = Die Leitung: die Ankündigung zurückziehen
 audience-choice-author = Die fragende Person und ihr Team
-audience-choice-people = Alle, die den Wettbewerb sehen
-audience-choice-all = Alle, die den Wettbewerb sehen: nur die Antwort
-audience-choice-quoted = Alle, die den Wettbewerb sehen: Frage und Antwort
+audience-choice-people = Alle mit Zugang zum Wettbewerb
+audience-choice-all = Alle mit Zugang zum Wettbewerb: nur die Antwort
+audience-choice-quoted = Alle mit Zugang zum Wettbewerb: Frage und Antwort
 canned-answer = Vorbereitete Antwort
 canned-answers = Vorbereitete Antworten
 canned-none = Keine: der Text unten
-canned-lines = Eine Antwort in jeder Zeile
-mistake-text-length = Der Text hat 1 bis { $max } Zeichen.
+canned-lines = Eine Antwort pro Zeile
+mistake-text-length = Der Text muss 1 bis { $max } Zeichen haben.
 mistake-canned-answers =
-    Ein Wettbewerb hat höchstens { $max } vorbereitete Antworten mit höchstens { $length } Zeichen.
+    Ein Wettbewerb darf höchstens { $max } vorbereitete Antworten mit höchstens { $length } Zeichen
+    haben.
 refusal-answered-meanwhile = Inzwischen hat ein anderes Mitglied der Leitung geantwortet.

@@ -31,11 +31,12 @@ round-frozen = Rangliste eingefroren
 round-frozen-from = ab { $from }
 round-frozen-to = von { $from } bis { $until }
 round-start-clock = Uhr starten ({ $duration })
-round-start-hint = Sie sehen die Aufgaben, sobald Ihre Uhr läuft. Sie kann nicht angehalten werden.
+round-start-hint =
+    Sie sehen die Aufgaben, sobald Ihre Uhr läuft. Die Uhr kann nicht angehalten werden.
 
 # The settings of rounds and of their problems.
 round-field-hint =
-    Zeiten sind in UTC angegeben. Ein leeres Feld bedeutet: von Anfang an oder ohne Ende.
+    Zeiten sind in UTC angegeben. Ein leeres Feld bedeutet: kein Beginn oder kein Ende.
 round-field-full-results = Vollständige Ergebnisse ab
 round-field-ranking = Rangliste ab
 round-field-empty = Leer: wenn die Runde beginnt
@@ -51,7 +52,7 @@ round-reveal-score = Auch die Punkte
 round-reveal-status = Auch Punkte und Ergebnis
 round-problem-version = Version des Aufgabenpakets
 round-version-hint =
-    Eine andere Version gilt für spätere Einsendungen. Frühere behalten ihre Ergebnisse, bis sie neu
+    Eine neue Version gilt für spätere Einsendungen. Frühere behalten ihre Ergebnisse, bis sie neu
     bewertet werden, was die nächste Seite anbietet.
 round-judge-all-again = Alle neu bewerten
 round-problem-remove = Aus der Runde entfernen
@@ -66,13 +67,13 @@ rules-title = Wertung
 rules-mode = Modus
 rules-mode-points = Punkte der gewerteten Einsendungen
 rules-mode-icpc = ICPC: gelöste Aufgaben, dann Strafzeit
-rules-penalty = Strafminuten für einen falschen Versuch (ICPC-Modus)
-rules-window = Minuten persönlicher Zeit (leer: alle Teilnehmer haben dieselbe Zeit)
+rules-penalty = Strafminuten für jeden falschen Versuch (ICPC-Modus)
+rules-window = Persönliche Zeit in Minuten (leer: alle Teilnehmer haben dieselbe Zeit)
 rules-window-hint =
     Mit persönlicher Zeit startet jeder Teilnehmer zwischen Beginn und Ende der Runde eine Uhr und
     sieht dann die Aufgaben.
 rules-freeze = Rangliste einfrieren ab (leer: nie)
-rules-thaw = Rangliste freigeben (leer: mit der Schaltfläche)
+rules-thaw = Rangliste freigeben ab (leer: über die Schaltfläche)
 rules-save = Wertung speichern
 rules-frozen-since = Die Rangliste ist seit { $time } eingefroren.
 rules-thaw-now = Rangliste jetzt freigeben
@@ -83,7 +84,8 @@ rules-colour-save = Farbe speichern
 members-none = Kein Mitglied
 members-change = Mitglied hinzufügen, ändern oder entfernen
 members-link = Zugangslink
-members-link-shown = Teilnehmer kommen über diesen Pfad herein. Er wird nur jetzt angezeigt:
+members-link-shown =
+    Teilnehmer können dem Wettbewerb über diesen Pfad beitreten. Er wird nur jetzt angezeigt:
 members-link-make = Neuen Link erstellen
 members-link-remove = Link entfernen
 members-link-hint = Ein neuer Link macht den alten ungültig.
@@ -111,36 +113,37 @@ participant-remove-hint = Nur ein Teilnehmer ohne Einsendungen kann entfernt wer
 participant-name-of-user = Name (leer: der des Benutzers)
 participant-unofficial-field = Außer Konkurrenz: nimmt keinen Platz in der Rangliste ein
 participant-hidden-field = Verborgen: nur die Leitung sieht ihn in der Rangliste
-participant-delay-field = Minuten, um die Runden später beginnen und enden
-participant-extra-field = Minuten Zusatzzeit
-participant-penalty-field = Strafminuten, die hinzukommen (ICPC-Modus)
+participant-delay-field = Verschiebung der Runden in Minuten
+participant-extra-field = Zusatzzeit in Minuten
+participant-penalty-field = Zusätzliche Strafzeit in Minuten (ICPC-Modus)
 participant-times-hint =
-    Eigene Zeiten gelten nur für diesen Teilnehmer. In einem öffentlichen Wettbewerb sehen Gäste,
-    was die Zeiten der Runde erlauben.
+    Eigene Zeiten gelten nur für diesen Teilnehmer. In einem öffentlichen Wettbewerb bestimmen die
+    Zeiten der Runde, was Gäste sehen.
 participant-members = Mitglieder
 participant-add-member = Mitglied hinzufügen
 participant-team-hint =
-    Mitglieder teilen sich die Einsendungen des Teams. Frühere Einsendungen eines Mitglieds bleiben
-    dessen eigene.
+    Mitglieder teilen sich die Einsendungen des Teams. Frühere Einsendungen eines Mitglieds gehören
+    weiterhin nur ihm.
 
 # Rankings.
 ranking = Rangliste
-ranking-projector = Für einen Beamer
+ranking-projector = Beameransicht
 ranking-view = Ansicht
-ranking-view-staff = Der Leitung
-ranking-view-public = Der Öffentlichkeit
+ranking-view-staff = Leitung
+ranking-view-public = Öffentlichkeit
 ranking-show = Anzeigen
 ranking-not-shown = Die Rangliste wird noch nicht angezeigt.
-ranking-frozen = Die Rangliste ist seit { $time } eingefroren. Spätere Einsendungen sind noch offen.
+ranking-frozen =
+    Die Rangliste ist seit { $time } eingefroren. Spätere Einsendungen werden als offen angezeigt.
 ranking-place = Platz
 ranking-solved = Gelöst
 ranking-penalty = Strafzeit
 ranking-sum = Summe
 ranking-empty = Es gibt keine Ergebnisse.
 ranking-icpc-hint =
-    Eine gelöste Aufgabe zeigt +, die Zahl der falschen Versuche und die Minute. Sie kostet ihre
-    Minute und { $minutes } Minuten für jeden falschen Versuch. Ein Stern kennzeichnet die erste
-    Lösung, ein Fragezeichen die Zahl der offenen Versuche.
+    Eine gelöste Aufgabe zeigt +, die Zahl der falschen Versuche und die Minute der Lösung. Ihre
+    Strafzeit ist diese Minute plus { $minutes } Minuten für jeden falschen Versuch. Ein Stern
+    kennzeichnet die erste Lösung, ein Fragezeichen die Zahl der offenen Versuche.
 ranking-hidden = (verborgen)
 ranking-unofficial = (außer Konkurrenz)
 ranking-first = zuerst gelöst

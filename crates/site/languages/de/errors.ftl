@@ -10,7 +10,7 @@ error-too-often-detail =
         [one] { $seconds } Sekunde
        *[other] { $seconds } Sekunden
     } erneut.
-error-busy-title = Zu viel zu tun
+error-busy-title = Die Website ist überlastet
 error-busy-sign-in =
     Im Moment melden sich zu viele Personen an. Versuchen Sie es in einigen Sekunden erneut.
 error-busy-trials =
@@ -23,9 +23,9 @@ error-internal-detail =
 
 # Why the viewer may not do something now.
 refusal-invitation-only =
-    Auf dieser Seite kann man sich nur mit einer Einladung registrieren. Wenden Sie sich an den
+    Auf dieser Website kann man sich nur mit einer Einladung registrieren. Wenden Sie sich an den
     Administrator.
-refusal-last-admin = Die Seite braucht einen Administrator.
+refusal-last-admin = Die Website braucht einen Administrator.
 refusal-own-account = Bitten Sie einen anderen Administrator, dies zu tun.
 refusal-totp-on = Einmalpasswörter sind bereits eingeschaltet.
 refusal-totp-missing = Richten Sie zuerst Einmalpasswörter ein.
@@ -46,21 +46,24 @@ refusal-freeze-owner =
     Nur ein Eigentümer kann ändern, wann die Rangliste eingefroren und wieder freigegeben wird.
 refusal-thaw-owner = Nur ein Eigentümer kann die Rangliste freigeben.
 refusal-in-queue = Diese Einsendung steht bereits in der Warteschlange.
-refusal-rejudging-decided = Über diese Neubewertung ist bereits entschieden.
+refusal-rejudging-decided = Diese Neubewertung wurde bereits übernommen oder verworfen.
 refusal-rejudging-not-ready =
-    Über diese Neubewertung ist bereits entschieden, oder einige ihrer Einsendungen sind noch nicht
-    bewertet.
+    Diese Neubewertung wurde bereits übernommen oder verworfen, oder einige ihrer Einsendungen sind
+    noch nicht bewertet.
 refusal-rejudging-open = Übernehmen oder verwerfen Sie diese Neubewertung zuerst.
 
-# What is wrong with a field of a form.
+# Errors in the fields of a form.
 mistake-login =
-    Ein Benutzername hat 1 bis { $max } Buchstaben, Ziffern, Punkte, Binde- und Unterstriche.
-mistake-name = Ein Name hat 1 bis { $max } Zeichen.
+    Ein Benutzername muss aus 1 bis { $max } Buchstaben, Ziffern, Punkten, Binde- und Unterstrichen
+    bestehen.
+mistake-name = Ein Name muss 1 bis { $max } Zeichen haben.
 mistake-email =
-    Eine E-Mail-Adresse hat einen Namen, ein @ und einen Rechnernamen, aber keine Leerzeichen.
-mistake-password-length = Ein Passwort hat mindestens { $min } Zeichen und höchstens { $max } Bytes.
+    Eine E-Mail-Adresse muss einen Namen, ein @ und einen Rechnernamen haben, aber keine
+    Leerzeichen.
+mistake-password-length =
+    Ein Passwort muss mindestens { $min } Zeichen und darf höchstens { $max } Bytes haben.
 mistake-form = Das Formular ist nicht lesbar: { $detail }
-mistake-package = Das Aufgabenpaket hat Fehler:
+mistake-package = Das Aufgabenpaket enthält Fehler:
 mistake-wrong-password = Das Passwort ist falsch.
 mistake-wrong-present-password = Das bisherige Passwort ist falsch.
 mistake-wrong-sign-in = Benutzername oder Passwort ist falsch.
@@ -73,22 +76,22 @@ mistake-unknown-role = Diese Rolle ist unbekannt.
 mistake-submission-target = Geben Sie entweder round_problem oder problem an.
 mistake-time = „{ $text }“ ist keine Zeitangabe.
 mistake-number = „{ $text }“ ist keine Zahl.
-mistake-round-order = Eine Runde endet, nachdem sie begonnen hat.
-mistake-personal-time = Eine persönliche Zeit ist eine Anzahl von Minuten.
-mistake-penalty = Die Strafzeit ist eine Anzahl von Minuten.
+mistake-round-order = Eine Runde muss nach ihrem Beginn enden.
+mistake-personal-time = Die persönliche Zeit muss in Minuten angegeben werden.
+mistake-penalty = Die Strafzeit muss in Minuten angegeben werden.
 mistake-icpc-needs-begin = Eine Runde im ICPC-Modus braucht einen Beginn.
 mistake-personal-time-needs-end = Eine Runde mit persönlicher Zeit braucht ein Ende.
-mistake-thaw-order = Die Rangliste wird freigegeben, nachdem sie eingefroren wurde.
-mistake-colour = Eine Farbe besteht aus # und sechs hexadezimalen Ziffern.
-mistake-minutes = Verschiebung, Zusatzzeit und Strafzeit sind Anzahlen von Minuten.
+mistake-thaw-order = Die Rangliste kann erst nach dem Einfrieren freigegeben werden.
+mistake-colour = Eine Farbe muss aus # und sechs hexadezimalen Ziffern bestehen.
+mistake-minutes = Verschiebung, Zusatzzeit und Strafzeit müssen in Minuten angegeben werden.
 mistake-not-a-member = Der Benutzer ist kein Mitglied des Wettbewerbs.
 mistake-statement-name =
-    Eine Aufgabenstellung hat einen einfachen Namen, der auf .md, .pdf oder .tex endet.
-mistake-too-many-tags = Eine Aufgabe hat höchstens { $max } Schlagwörter.
+    Eine Aufgabenstellung muss einen einfachen Namen haben, der auf .md, .pdf oder .tex endet.
+mistake-too-many-tags = Eine Aufgabe darf höchstens { $max } Schlagwörter haben.
 mistake-same-problem = Wählen Sie eine andere Aufgabe.
-mistake-same-user = Geben Sie einen anderen Benutzer an.
+mistake-same-user = Wählen Sie einen anderen Benutzer.
 mistake-confirm-login = Geben Sie zur Bestätigung den Benutzernamen { $login } ein.
-mistake-token-days = Ein Token gilt 1 bis { $max } Tage.
+mistake-token-days = Ein Token kann 1 bis { $max } Tage gelten.
 mistake-two-files = Laden Sie nur eine Datei hoch.
 mistake-long-field = Ein Feld ist zu lang.
 mistake-field-not-utf8 = Ein Feld ist kein Text in UTF-8.
@@ -97,7 +100,5 @@ mistake-no-language =
     Wählen Sie eine Programmiersprache, oder laden Sie eine Datei mit passender Endung hoch.
 mistake-language-missing = Diese Programmiersprache ist nicht installiert.
 mistake-no-source = Laden Sie eine Datei hoch, oder geben Sie den Quelltext ein.
-mistake-large-source = Ein Quelltext hat höchstens { $kib } KiB.
-mistake-large-input = Eine Eingabe hat höchstens { $kib } KiB.
-
-# What is wrong with a list of users.
+mistake-large-source = Ein Quelltext darf höchstens { $kib } KiB groß sein.
+mistake-large-input = Eine Eingabe darf höchstens { $kib } KiB groß sein.

@@ -1,23 +1,23 @@
-# Dateien von Wettbewerben.
+# Files of contests.
 file = Datei
 files = Dateien
 files-empty = Es gibt keine Dateien.
-file-add = Eine Datei hinzufügen
+file-add = Datei hinzufügen
 file-add-button = Datei hinzufügen
-file-name = Name (leer: der der Datei)
+file-name = Name (leer: Name der Datei)
 file-description = Beschreibung
 file-size = Größe
 file-modified = Geändert
 file-change = Ändern
-file-replacement = Neuer Inhalt (leer: der bisherige)
+file-replacement = Neuer Inhalt (leer: bisheriger Inhalt)
 file-delete = Datei löschen
 file-round = Sichtbar ab dem Beginn von
 file-always = Keine Runde: sofort
-file-for-all = Alle, die den Wettbewerb sehen
+file-for-all = Alle mit Zugang zum Wettbewerb
 file-for-staff = Die Leitung
 file-from-round = Alle, ab dem Beginn von { $name }
 size-bytes = { $bytes } B
 size-kib = { $kib } KiB
-mistake-file-name = Eine Datei hat einen Namen mit höchstens { $max } Zeichen ohne Verzeichnisse.
+mistake-file-name = Ein Dateiname darf höchstens { $max } Zeichen und keine Verzeichnisse enthalten.
 mistake-no-file = Wählen Sie eine Datei, die nicht leer ist.
-refusal-too-many-files = Ein Wettbewerb hat höchstens { $max } Dateien.
+refusal-too-many-files = Ein Wettbewerb darf höchstens { $max } Dateien haben.

@@ -1,6 +1,6 @@
 # The language itself.
 language-name = Deutsch
-# The mark before the fraction of a number, and that between groups of digits.
+# The decimal separator, and the separator between groups of digits.
 number-decimal = ,
 number-group = .
 

@@ -1,4 +1,4 @@
-# Times. Months are numbers from 1 on.
+# Times. Months are numbers, starting at 1.
 time-words = { $day }. { $month ->
         [1] Januar
         [2] Februar
@@ -32,7 +32,7 @@ milliseconds = { $ms } ms
 round-not-begun = Noch nicht begonnen
 round-begins-in = Bis zum Beginn: { $time }
 round-running = Läuft
-round-ends-in = Verbleibend: { $time }
+round-ends-in = Restzeit: { $time }
 round-over = Beendet
 
 # Verdicts, and states of submissions.
@@ -49,7 +49,7 @@ status-initial = Vorabtests: { $verdict }
 status-judging = Wird bewertet
 status-waiting = Wartet
 
-# Words of several pages.
+# Words that several pages use.
 save = Speichern
 name = Name
 problem = Aufgabe
@@ -102,7 +102,7 @@ job-cancelled = abgebrochen
 job-add-problem = Aufgabe hinzufügen
 job-add-version = Version hinzufügen
 job-change-statement = Aufgabenstellung ändern
-job-compile-statements = Aufgabenstellungen übersetzen
+job-compile-statements = Aufgabenstellungen kompilieren
 job-reset-limits = Zeitlimits neu festlegen
 job-merge-problems = Aufgaben zusammenführen
 job-delete-problem = Aufgabe löschen
@@ -110,7 +110,7 @@ job-delete-contest = Wettbewerb löschen
 job-delete-round = Runde löschen
 job-delete-round-problem = Aufgabe einer Runde löschen
 
-# More words of several pages.
+# More words that several pages use.
 actions = Aktionen
 all = Alle
 note = Anmerkung

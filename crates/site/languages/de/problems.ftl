@@ -47,9 +47,10 @@ versions-statement-button = Version mit dieser Aufgabenstellung hinzufügen
 versions-latex = Aufgabenstellungen in LaTeX ohne PDF
 versions-latex-hint =
     Solange es kein PDF gibt, bieten die Seiten den Quelltext ohne seine Kommentare an.
-versions-latex-button = Aufgabenstellungen erneut übersetzen
+versions-latex-button = Aufgabenstellungen erneut kompilieren
 versions-limits = Zeitlimits
-versions-limits-button = Musterlösung messen und Version mit ihren Limits hinzufügen
+versions-limits-button =
+    Laufzeiten der Musterlösung messen und eine Version mit passenden Limits hinzufügen
 versions-jobs = Aufträge
 versions-package = Aufgabenpaket
 versions-expectation = Erwartung

@@ -7,26 +7,26 @@ roster-file-accounts = Benutzer (accounts.tsv, accounts.json, CSV)
 roster-teams-title = Teams importieren
 roster-teams-hint =
     Die Dateien von DOMjudge und der Contest API. Zu Teams gehören die Gruppen und Organisationen,
-    auf die sie verweisen. Konten werden Benutzer der Website und Mitglieder ihrer Teams. Ein Team
-    wird an seiner Id wiedererkannt.
+    auf die sie verweisen. Konten werden Benutzer der Website und Mitglieder ihrer Teams. Spätere
+    Importe erkennen ein Team an seiner ID.
 roster-preview = Vorschau
 roster-hint =
     CSV oder TSV mit den Namen der Spalten in der ersten Zeile, JSON mit einem Array von Objekten
     oder die Dateien von DOMjudge: höchstens { $lines } Zeilen je Datei und zusammen { $kib } KiB.
     Von einem Benutzer ist nur der Benutzername (login) nötig. Vorhandene Benutzer werden geändert;
-    neue Benutzer ohne Passwort erhalten einen Link, über den sie eines wählen. Vor der Vorschau
-    ändert sich nichts.
+    neue Benutzer ohne Passwort erhalten einen Link, über den sie eines wählen. Es ändert sich
+    nichts, bis Sie die Vorschau übernehmen.
 roster-counts =
-    Zeilen, die etwas hinzufügen: { $added }, etwas ändern: { $changed }, nichts ändern: { $kept },
-    abgelehnt werden: { $refused }.
+    Zeilen, die etwas hinzufügen: { $added }, etwas ändern: { $changed }, nichts ändern: { $kept }
+    oder abgelehnt werden: { $refused }.
 roster-number = Zeile
-roster-id = Id
+roster-id = ID
 roster-teams = Teams
 roster-email = E-Mail
 roster-effect = Wirkung
 roster-add = Hinzufügen
 roster-change = Ändern
-roster-keep = Nichts ändert sich
+roster-keep = Keine Änderung
 roster-refuse = Abgelehnt
 roster-joins = tritt Team { $team } bei
 roster-password-listed = aus der Liste
@@ -40,7 +40,7 @@ roster-apply-csv = Übernehmen und Links als CSV herunterladen
 roster-apply-hint =
     Jeder neue Benutzer ohne Passwort erhält einen Link, über den er eines wählt. Der Link wird
     einmal angezeigt und funktioniert einmal und innerhalb von { $days } Tagen.
-roster-done = Die Listen sind übernommen
+roster-done = Die Listen wurden übernommen
 roster-link = Link
 roster-made-none = Kein Benutzer braucht einen Link.
 roster-made =
@@ -51,18 +51,18 @@ refusal-roster-changed =
     Seit der Vorschau haben sich Benutzer oder Teams geändert, oder die Vorschau gehörte zu anderen
     Listen. Es wurde nichts übernommen; sehen Sie sich eine neue Vorschau an.
 
-# Mistakes in lists.
+# Errors in lists.
 roster-in-file = { $file }: { $detail }
 roster-format = Die Liste ist weder CSV noch TSV noch JSON mit einer Spalte namens login oder id.
 roster-version = Die Version „{ $version }“ in der ersten Zeile ist unbekannt.
-roster-size = Eine Liste hat 1 bis { $max } Zeilen.
-roster-bytes = Die Dateien haben zusammen höchstens { $kib } KiB.
-roster-passwords = Eine Liste hat höchstens { $max } Passwörter.
+roster-size = Eine Liste muss 1 bis { $max } Zeilen haben.
+roster-bytes = Die Dateien dürfen zusammen höchstens { $kib } KiB groß sein.
+roster-passwords = Eine Liste darf höchstens { $max } Passwörter enthalten.
 roster-json = JSON: { $detail }
 roster-malformed = Die Zeile ist fehlerhaft.
 roster-role = Die Rolle „{ $role }“ ist unbekannt; möglich sind user, teacher und admin.
 roster-twice = { $name } steht schon in der Liste.
-roster-id-wrong = Eine Id hat 1 bis 64 Zeichen und keine Leerzeichen.
+roster-id-wrong = Eine ID muss 1 bis 64 Zeichen haben und darf keine Leerzeichen enthalten.
 roster-group-missing = Die Gruppe { $id } steht nicht in der Liste der Gruppen.
 roster-organization-missing = Die Organisation { $id } steht nicht in der Liste der Organisationen.
 roster-team-missing = Das Team { $id } steht weder in der Liste der Teams noch im Wettbewerb.

@@ -1,6 +1,6 @@
-# Ballons.
+# Balloons.
 balloons = Ballons
-balloons-empty = Keine Aufgabe einer Runde im ICPC-Modus ist gelöst.
+balloons-empty = Es wurde noch keine Aufgabe einer Runde im ICPC-Modus gelöst.
 balloons-in-freeze = Auch für Ergebnisse, die das Einfrieren verbirgt
 balloon-submitted = Eingesandt
 balloon-delivered = Überbracht
@@ -11,7 +11,7 @@ balloon-unsolved = Überbracht, aber nicht mehr gelöst
 participant = Teilnehmer
 participant-group = Gruppe oder Raum
 
-# Drucken.
+# Printing.
 printing = Drucken
 printing-allowed = Teilnehmer können drucken
 prints-empty = Es gibt nichts zu drucken.
@@ -23,4 +23,4 @@ print-sent = Gesendet
 print-done = Gedruckt
 print-mark = Als gedruckt markieren
 print-waits = Wartet
-mistake-print-length = Ein Text zum Drucken hat 1 Byte bis { $kib } KiB.
+mistake-print-length = Ein Text zum Drucken muss 1 Byte bis { $kib } KiB groß sein.

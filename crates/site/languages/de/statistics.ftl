@@ -4,7 +4,7 @@ statistics-not-shown = Die Statistik folgt der Rangliste, die noch nicht angezei
 statistics-times = Einsendungen im Zeitverlauf
 statistics-since-start = Zeit seit dem Beginn
 statistics-since-first = Zeit seit der ersten Einsendung
-statistics-days = { $days } T
+statistics-days = { $days } d
 statistics-range = { $from } bis unter { $to }
 statistics-results = Ergebnisse nach Aufgaben
 statistics-rejected = Abgelehnt
@@ -14,7 +14,8 @@ statistics-basis-finals =
     Von jedem Teilnehmer wird eine Einsendung gezählt, dieselbe wie in der Rangliste.
 statistics-basis-attempts =
     Versuche werden wie in der Rangliste gezählt: bis zum richtigen und ohne Übersetzungsfehler.
-statistics-initial = Bis zu den vollständigen Ergebnissen sind es die Ergebnisse der Vorabtests.
+statistics-initial =
+    Bis zu den vollständigen Ergebnissen werden hier die Ergebnisse der Vorabtests gezählt.
 statistics-by-points = Teilnehmer nach Punkten
 statistics-by-solved = Teilnehmer nach gelösten Aufgaben
 

@@ -1,21 +1,21 @@
 # Sending a source.
 submit-by-name = Nach dem Dateinamen
 submit-file = Datei
-submit-file-hint = Eine Datei wird anstelle des Quelltexts darunter gesendet.
+submit-file-hint = Wenn Sie eine Datei wählen, wird sie anstelle des Quelltexts darunter gesendet.
 submit-source = Quelltext
 submit-tab-hint = Tab rückt ein. Um das Feld mit Tab zu verlassen, drücken Sie zuerst Escape.
 submit-ignore = Diese Einsendung in der Rangliste ignorieren
-submit-to = Zu { $problem } einsenden
+submit-to = Lösung zu { $problem } einsenden
 
 # Trying a program.
 try-title = Ausprobieren: { $problem }
 try-interactive =
-    Programme zu dieser Aufgabe sprechen mit einem Interaktor und können deshalb nicht ausprobiert
-    werden.
+    Programme zu dieser Aufgabe kommunizieren mit einem Interaktor und können deshalb nicht
+    ausprobiert werden.
 try-source = Oder der Quelltext selbst
 try-run = Ausführen
 try-hint = Das Programm läuft mit den Limits der Aufgabe. Es wird nichts gespeichert.
-try-compile-error = Der Compiler lehnt den Quelltext ab.
+try-compile-error = Der Compiler hat den Quelltext abgelehnt.
 try-failed = Das Programm ist fehlgeschlagen: { $failure }
 try-ended = Das Programm wurde normal beendet.
 try-rest = Der Rest wird nicht angezeigt.

@@ -14,26 +14,26 @@ setup-title = Create the first administrator
 # Changing the password.
 password-title = Password
 password-change = Change the password
-password-present = Present password
+password-present = Current password
 password-next = New password (at least 8 characters)
-password-sessions-end = All other sessions end.
+password-sessions-end = This ends all other sessions.
 
 # The link for a new password.
 reset-title = Choose a new password
 reset-page = New password
 reset-for-login = For the login { $login }.
 reset-set = Set the password
-reset-sessions-end = All sessions of this login end.
+reset-sessions-end = This ends all sessions of this login.
 person-name = Name
 
-# The own account.
+# The account of the signed-in user.
 account-title = Your account
 account-login = Login: { $login }
 account-email = E-mail address (optional)
 account-totp = One-time passwords
 account-tokens = Tokens for programs
 account-sessions = Sessions
-session-begun = Begun
+session-begun = Started
 session-ends = Ends
 session-address = Address
 session-browser = Browser
@@ -41,36 +41,38 @@ session-this = This session
 sessions-end = End all other sessions
 
 # One-time passwords.
-totp-code = Code of the generator, or a recovery code
+totp-code = Code from your authenticator app, or a recovery code
 totp-is-on =
-    Signing in needs a code of your generator. { $left ->
+    Signing in requires a code from your authenticator app. { $left ->
         [one] { $left } recovery code is left.
        *[other] { $left } recovery codes are left.
     }
-totp-off = Turn one-time passwords off
+totp-off = Turn off one-time passwords
 totp-lead =
-    With one-time passwords, signing in needs your password and a code that an application on your
-    phone shows.
+    With one-time passwords, signing in requires your password and a code from an authenticator app
+    on your phone.
 totp-set-up = Set up
-totp-read = Read this picture with the application, or type the secret into it:
+totp-read = Scan this picture with the app, or enter the secret there:
 totp-qr = The secret as a QR code
-totp-shown-code = The code that the application shows
+totp-shown-code = The code that the app shows
 totp-confirm = Confirm
 totp-now-on = One-time passwords are on
-totp-keep = Keep these recovery codes. Each one replaces a code of the application once.
+totp-keep =
+    Keep these recovery codes in a safe place. Each one can replace a code from the app once.
 totp-go-to-account = Go to your account
 
 # Tokens of programs.
-tokens-lead = With a token a program acts as you: { $command } and the { $interface } need one.
+tokens-lead =
+    With a token, a program acts on your behalf: { $command } and the { $interface } need one.
 tokens-interface = interface for programs
 tokens-new = The new token is shown only now:
 token-scope = Scope
-token-made = Made
+token-made = Created
 token-expires = Expires
 token-last-used = Last used
 tokens-none = You have no tokens.
-tokens-make = Make a token
-tokens-make-button = Make the token
+tokens-make = Create a token
+tokens-make-button = Create the token
 token-days = Days until it expires
 scope-submit = Read and submit
 scope-read = Read only

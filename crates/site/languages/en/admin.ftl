@@ -7,35 +7,36 @@ users-sign-up = Sign-up
 users-since = Since
 users-role-and-state = Role and state
 users-disabled = { $role }, disabled
-users-further = Further users
+users-further = More users
 user-confirm = Type the login to confirm
-user-into = Login of the user that stays
+user-into = Login of the user to keep
 user-disable = Disabled: the user cannot sign in
 user-sign-in = Sign-in
 user-reset-shown =
-    With this path the user chooses a new password, once and within 24 hours. It is shown only now:
-user-reset-make = Make a link for a new password
+    At this path, the user can choose a new password, once and within 24 hours. It is shown only
+    now:
+user-reset-make = Create a link for a new password
 user-sessions-end = End all sessions
 user-merge = Merge into another user
 user-merge-hint =
-    Submissions, problems and memberships move to the other user, and the higher role stays. This
-    cannot be undone.
+    Submissions, problems and memberships move to the other user, and the higher of both roles is
+    kept. This cannot be undone.
 user-merge-button = Merge
 user-delete-hint =
-    All submissions of the user are deleted, also in rankings of the past. Problems become yours.
-    This cannot be undone. To keep results, disable the user instead.
+    All submissions of the user are deleted, even from past rankings. The user's problems become
+    yours. This cannot be undone. To keep results, disable the user instead.
 user-delete = Delete the user
 sign-up-new-users = New users
 sign-up-open = Anyone can sign up
 sign-up-link = Only with the link of this site
 sign-up-closed = Only administrators add users
-sign-up-link-shown = People sign up at this path. It is shown only now:
-sign-up-hint = Saving the second choice makes a new link and invalidates the old one.
+sign-up-link-shown = People can sign up at this path. It is shown only now:
+sign-up-hint = Saving the second choice creates a new link and invalidates the old one.
 
 # Jobs.
 jobs = Jobs
 job = Job
-job-what = What
+job-what = Task
 job-title = Job #{ $id }
 jobs-empty = There are no jobs.
 job-log = Log
@@ -59,7 +60,8 @@ audit-empty = There are no changes.
 audit-earlier = Earlier changes
 faults = Faults
 fault-title = Fault #{ $id }
-faults-lead = What the judge could not judge. The submissions wait until the fault is closed.
+faults-lead =
+    Failures that prevented judging. The affected submissions wait until the fault is closed.
 fault-what = What failed
 fault-first = First
 fault-last = Last
@@ -69,9 +71,9 @@ fault-closed = closed { $time }
 fault-open = open
 faults-empty = There are no faults.
 fault-version = { $problem }, version { $version }
-fault-waiting = Submissions that wait
+fault-waiting = Waiting submissions
 fault-close = Close the fault and judge the submissions again
-fault-close-hint = They are judged with the version that their rounds or problems use now.
+fault-close-hint = They are judged with the version that their rounds or problems currently use.
 fault-evidence = Evidence
 fault-attempt = Submission #{ $submission }, attempt { $attempt }, { $time }
 fault-attempt-worker =
@@ -86,19 +88,19 @@ rejudging-new = Judge submissions again
 rejudging-reason = Reason
 rejudgings-empty = There are no rejudgings.
 rejudging-to-judge = { $count } to judge
-rejudging-waits = waits for a decision
+rejudging-waits = waiting for a decision
 rejudging-applied = applied
 rejudging-dropped = dropped
 rejudging-lead =
-    The results that count now stay, and ranks stay, until you apply the new results. Empty fields
-    choose all submissions.
+    The current results and ranks do not change until you apply the new results. Empty fields select
+    all submissions.
 rejudging-round-problem = Problem of a round
 rejudging-version = Version of the package (id)
 rejudging-user = User (login)
-rejudging-verdict = Present verdict
+rejudging-verdict = Current verdict
 rejudging-repeats = Repeats
 rejudging-verdicts = Verdicts
-rejudging-changed = Submissions with another result
+rejudging-changed = Submissions with a different result
 rejudging-without = { $count ->
         [one] { $count } submission has no new result and keeps the old one.
        *[other] { $count } submissions have no new result and keep the old one.
@@ -122,4 +124,3 @@ rejudging-old-sum = Old sum
 rejudging-new-place = New place
 rejudging-new-sum = New sum
 rejudging-no-change = No place and no sum changes.
-

@@ -8,7 +8,7 @@ contests-sign-in = Sign in to see private contests
 contests-earlier = Earlier contests
 contest-visible-members = Members
 contest-private = Private: only members
-contest-public = Public: all people
+contest-public = Public: everyone
 contest-tab-problems = Problems
 contest-tab-ranking = Ranking
 contest-tab-members = Members
@@ -31,10 +31,10 @@ round-frozen = Ranking frozen
 round-frozen-from = from { $from }
 round-frozen-to = from { $from } to { $until }
 round-start-clock = Start the clock ({ $duration })
-round-start-hint = You see the problems when your clock runs. It cannot be stopped.
+round-start-hint = You see the problems once your clock runs. The clock cannot be stopped.
 
 # The settings of rounds and of their problems.
-round-field-hint = Times are in UTC. An empty field means: from the beginning, or without an end.
+round-field-hint = Times are in UTC. An empty field means no beginning or no end.
 round-field-full-results = Full results from
 round-field-ranking = Ranking from
 round-field-empty = Empty: when the round begins
@@ -50,8 +50,8 @@ round-reveal-score = Also the points
 round-reveal-status = Also points and verdict
 round-problem-version = Version of the package
 round-version-hint =
-    Another version is used for later submissions. Earlier ones keep their results until they are
-    judged again, which the next page offers.
+    A new version applies to later submissions. Earlier submissions keep their results until they
+    are judged again, which the next page offers.
 round-judge-all-again = Judge all again
 round-problem-remove = Remove from the round
 round-pause = Pause judging
@@ -65,15 +65,15 @@ rules-title = Scoring
 rules-mode = Mode
 rules-mode-points = Points of the final submissions
 rules-mode-icpc = ICPC: solved problems, then penalty
-rules-penalty = Minutes of penalty for a wrong attempt (ICPC mode)
-rules-window = Minutes of personal time (empty: all participants have the same time)
+rules-penalty = Penalty in minutes for each wrong attempt (ICPC mode)
+rules-window = Personal time in minutes (empty: all participants have the same time)
 rules-window-hint =
     With a personal time, each participant starts a clock between the start and the end of the
-    round, and sees the problems then.
+    round, and then sees the problems.
 rules-freeze = Freeze the ranking from (empty: never)
-rules-thaw = Thaw the ranking (empty: by the button)
+rules-thaw = Thaw the ranking from (empty: with the button)
 rules-save = Save the scoring
-rules-frozen-since = The ranking is frozen since { $time }.
+rules-frozen-since = The ranking has been frozen since { $time }.
 rules-thaw-now = Thaw the ranking now
 rules-colour = Colour in rankings and of balloons (such as #e11d48; empty: none)
 rules-colour-save = Save the colour
@@ -82,18 +82,18 @@ rules-colour-save = Save the colour
 members-none = Not a member
 members-change = Add, change or remove a member
 members-link = Entry link
-members-link-shown = Contestants enter at this path. It is shown only now:
-members-link-make = Make a new link
+members-link-shown = Contestants can enter at this path. It is shown only now:
+members-link-make = Create a new link
 members-link-remove = Remove the link
-members-link-hint = A new link makes the old one invalid.
+members-link-hint = A new link invalidates the old one.
 enter-button = Enter the contest
-enter-hint = { $sign_in } or { $sign_up } to enter. Afterwards you come back to this page.
+enter-hint = { $sign_in } or { $sign_up } to enter. You will then return to this page.
 enter-sign-up = sign up
 
 # Participants.
 participants-login = Login or members
 participants-organization = Organization
-participants-differences = Differences
+participants-differences = Adjustments
 participants-empty = There are no participants.
 participants-add-team = Add a team
 participants-add-team-button = Add the team
@@ -107,38 +107,39 @@ participant-penalty = penalty { $minutes } min
 participant-remove = Remove the participant
 participant-remove-hint = Only a participant without submissions can be removed.
 participant-name-of-user = Name (empty: that of the user)
-participant-unofficial-field = Unofficial: takes no place in the ranking
+participant-unofficial-field = Unofficial: has no place in the ranking
 participant-hidden-field = Hidden: only the staff sees it in the ranking
-participant-delay-field = Minutes by which rounds begin and end later
-participant-extra-field = Minutes of extra time
-participant-penalty-field = Minutes of penalty that are added (ICPC mode)
+participant-delay-field = Delay of the rounds in minutes
+participant-extra-field = Extra time in minutes
+participant-penalty-field = Additional penalty in minutes (ICPC mode)
 participant-times-hint =
-    Own times hold for this participant alone. In a public contest, guests see what the times of the
-    round allow.
+    Individual times apply only to this participant. In a public contest, the times of the round
+    determine what guests see.
 participant-members = Members
 participant-add-member = Add a member
 participant-team-hint =
-    Members share the submissions of the team. Submissions that a member has made before stay the
-    member's own.
+    Members share the team's submissions. Submissions that a member made earlier remain the member's
+    own.
 
 # Rankings.
 ranking = Ranking
-ranking-projector = For a projector
+ranking-projector = Projector view
 ranking-view = View
-ranking-view-staff = Of the staff
-ranking-view-public = Of the public
+ranking-view-staff = Staff
+ranking-view-public = Public
 ranking-show = Show
 ranking-not-shown = The ranking is not shown yet.
-ranking-frozen = The ranking is frozen since { $time }. Later submissions are pending.
+ranking-frozen =
+    The ranking has been frozen since { $time }. Later submissions are shown as pending.
 ranking-place = Place
 ranking-solved = Solved
 ranking-penalty = Penalty
 ranking-sum = Sum
 ranking-empty = There are no results.
 ranking-icpc-hint =
-    A solved problem shows +, the number of wrong attempts, and the minute. It costs its minute and
-    { $minutes } minutes for each wrong attempt. A star marks the first solution, and a question
-    mark the number of pending attempts.
+    A solved problem shows +, the number of wrong attempts, and the minute of the solution. Its
+    penalty is this minute plus { $minutes } minutes for each wrong attempt. A star marks the first
+    solution, and a question mark the number of pending attempts.
 ranking-hidden = (hidden)
 ranking-unofficial = (unofficial)
 ranking-first = first to solve

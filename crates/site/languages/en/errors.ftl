@@ -11,28 +11,25 @@ error-too-often-detail =
        *[other] { $seconds } seconds
     }.
 error-busy-title = The site is busy
-error-busy-sign-in =
-    Too many people sign in at this moment. Try again in a few seconds.
-error-busy-trials =
-    Too many programs are being tried at this moment. Try again in a few seconds.
-error-busy-uploads =
-    Too many large files are being sent at this moment. Try again in a minute.
-error-internal-title = The site has failed
-error-internal-detail = The failure is in the site's log. Your request was not carried out.
+error-busy-sign-in = Too many people are signing in right now. Try again in a few seconds.
+error-busy-trials = Too many programs are being tried right now. Try again in a few seconds.
+error-busy-uploads = Too many large files are being sent right now. Try again in a minute.
+error-internal-title = Internal error
+error-internal-detail = The error is in the site's log. Your request was not carried out.
 
 # Why the viewer may not do something now.
 refusal-invitation-only = This site adds users by invitation only. Ask its administrator.
 refusal-last-admin = The site needs an administrator.
 refusal-own-account = Ask another administrator to do this.
-refusal-totp-on = One-time passwords are on already.
-refusal-totp-missing = Set one-time passwords up first.
+refusal-totp-on = One-time passwords are already on.
+refusal-totp-missing = Set up one-time passwords first.
 refusal-publish-contest = Only an administrator can make a contest public.
 refusal-publish-problem = Only an administrator can make a problem public.
 refusal-problem-in-use = A contest uses this problem. Remove it from its rounds first.
 refusal-package-submission = This submission belongs to a package.
 refusal-job-ended = The job has ended.
 refusal-job-not-stopped = The job was not stopped.
-refusal-owners-only = Only an owner can name or remove owners.
+refusal-owners-only = Only an owner can appoint or remove owners.
 refusal-last-owner = A contest needs an owner.
 refusal-participant-has-submissions = This participant has submissions.
 refusal-too-many-tokens = Delete a token first; you have { $max }.
@@ -40,23 +37,24 @@ refusal-round-over = This round is over.
 refusal-round-not-open = This round is not open.
 refusal-freeze-owner = Only an owner can change when the ranking freezes and thaws.
 refusal-thaw-owner = Only an owner can thaw the ranking.
-refusal-in-queue = This submission is in the queue already.
+refusal-in-queue = This submission is already in the queue.
 refusal-rejudging-decided = This rejudging has already been applied or dropped.
 refusal-rejudging-not-ready =
     This rejudging has already been applied or dropped, or some of its submissions are not judged yet.
 refusal-rejudging-open = Apply or drop this rejudging first.
 
-# What is wrong with a field of a form.
-mistake-login = A login has 1 to { $max } letters, digits, dots, hyphens and underscores.
-mistake-name = A name has 1 to { $max } characters.
-mistake-email = An e-mail address has a name, an @ and a host, and no spaces.
-mistake-password-length = A password has at least { $min } characters, and at most { $max } bytes.
+# Errors in the fields of a form.
+mistake-login = A login must have 1 to { $max } letters, digits, dots, hyphens and underscores.
+mistake-name = A name must have 1 to { $max } characters.
+mistake-email = An e-mail address must have a name, an @ and a host, and no spaces.
+mistake-password-length =
+    A password must have at least { $min } characters, and at most { $max } bytes.
 mistake-form = The form cannot be read: { $detail }
-mistake-package = The package has mistakes:
+mistake-package = The package has errors:
 mistake-wrong-password = The password is wrong.
-mistake-wrong-present-password = The present password is wrong.
+mistake-wrong-present-password = The current password is wrong.
 mistake-wrong-sign-in = Login or password is wrong.
-mistake-wrong-code = The code is wrong, or was used already.
+mistake-wrong-code = The code is wrong, or has already been used.
 mistake-login-taken = This login is taken.
 mistake-unknown-user = There is no user with this login.
 mistake-unknown-login = There is no user "{ $login }".
@@ -71,23 +69,21 @@ mistake-penalty = The penalty must be a number of minutes.
 mistake-icpc-needs-begin = A round in ICPC mode needs a start time.
 mistake-personal-time-needs-end = A round with a personal time needs an end.
 mistake-thaw-order = The ranking must thaw after it freezes.
-mistake-colour = A colour is written as # and six hexadecimal digits.
+mistake-colour = A colour must be written as # and six hexadecimal digits.
 mistake-minutes = Delay, extra time and penalty must be numbers of minutes.
 mistake-not-a-member = The user is not a member of the contest.
-mistake-statement-name = A statement has a plain name that ends in .md, .pdf or .tex.
-mistake-too-many-tags = A problem has at most { $max } tags.
+mistake-statement-name = A statement must have a plain name that ends in .md, .pdf or .tex.
+mistake-too-many-tags = A problem can have at most { $max } tags.
 mistake-same-problem = Choose another problem.
-mistake-same-user = Name another user.
+mistake-same-user = Choose another user.
 mistake-confirm-login = Type the login { $login } to confirm.
-mistake-token-days = A token lasts 1 to { $max } days.
-mistake-two-files = Upload one file.
+mistake-token-days = A token can last 1 to { $max } days.
+mistake-two-files = Upload only one file.
 mistake-long-field = A field is too long.
 mistake-field-not-utf8 = A field is not in UTF-8.
-mistake-no-submission-fits = No submission fits the filter.
+mistake-no-submission-fits = No submission matches the filter.
 mistake-no-language = Choose a language, or upload a file with its extension.
 mistake-language-missing = This language is not installed.
 mistake-no-source = Upload a file, or enter the source.
-mistake-large-source = A source has at most { $kib } KiB.
-mistake-large-input = An input has at most { $kib } KiB.
-
-# What is wrong with a list of users.
+mistake-large-source = A source can have at most { $kib } KiB.
+mistake-large-input = An input can have at most { $kib } KiB.

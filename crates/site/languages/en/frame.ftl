@@ -1,6 +1,6 @@
 # The language itself.
 language-name = English
-# The mark before the fraction of a number, and that between groups of digits.
+# The decimal separator, and the separator between groups of digits.
 number-decimal = .
 number-group = ,
 
@@ -10,7 +10,7 @@ frame-footer = millibox { $version }. All times are in UTC.
 frame-language = Language
 nav-pages = Pages
 nav-breadcrumb = Breadcrumb
-nav-server-time = Time of the server
+nav-server-time = Server time
 nav-contests = Contests
 nav-problems = Problems
 nav-submissions = Submissions

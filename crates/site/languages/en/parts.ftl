@@ -1,4 +1,4 @@
-# Times. Months are numbers from 1 on.
+# Times. Months are numbers, starting at 1.
 time-words = { $day } { $month ->
         [1] January
         [2] February
@@ -29,7 +29,7 @@ memory-mib = { $mib } MiB
 milliseconds = { $ms } ms
 
 # The state of a round.
-round-not-begun = Not begun
+round-not-begun = Not started
 round-begins-in = Begins in { $time }
 round-running = Running
 round-ends-in = Ends in { $time }
@@ -49,7 +49,7 @@ status-initial = Initial tests: { $verdict }
 status-judging = Judging
 status-waiting = Waiting
 
-# Words of several pages.
+# Words that several pages use.
 save = Save
 name = Name
 problem = Problem
@@ -59,7 +59,7 @@ language = Language
 result = Result
 points = Points
 visible-to = Visible to
-visible-all-people = All people
+visible-all-people = Everyone
 settings = Settings
 your-submissions = Your submissions
 
@@ -110,7 +110,7 @@ job-delete-contest = Delete a contest
 job-delete-round = Delete a round
 job-delete-round-problem = Delete a problem of a round
 
-# More words of several pages.
+# More words that several pages use.
 actions = Actions
 all = All
 note = Note

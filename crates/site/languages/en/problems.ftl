@@ -14,7 +14,7 @@ problem-visible-owner = Owner
 problem-visible-teachers = Teachers
 problem-private = Private: only you
 problem-contest-only = For contests: teachers may use it
-problem-public = Public: all people
+problem-public = Public: everyone
 problem-try = Try a program
 problem-download = Download the package
 problem-judge-again = Judge submissions again
@@ -34,10 +34,11 @@ problem-tags-hidden = Tags that only teachers see
 # Versions of problems.
 versions-title = { $name }: versions
 versions-go-to-problem = Go to the problem
-versions-hint = A new version changes no contest: each round keeps the version that it uses.
+versions-hint =
+    A new version does not change any contest: each round keeps the version that it uses.
 versions-solutions = Submissions of the package
 versions-add = Add a version
-versions-what = What has changed
+versions-what = What changed
 versions-statement = Change the statement
 versions-statement-file = Statement, such as problem.en.md, problem.en.pdf or problem.en.tex
 versions-statement-button = Add a version with this statement
@@ -45,7 +46,7 @@ versions-latex = LaTeX statements without a PDF
 versions-latex-hint = Until there is a PDF, pages offer the source without its comments.
 versions-latex-button = Compile the statements again
 versions-limits = Time limits
-versions-limits-button = Measure the model solution and add a version with its limits
+versions-limits-button = Measure the model solution and add a version with the resulting limits
 versions-jobs = Jobs
 versions-package = Package
 versions-expectation = Expectation
@@ -54,4 +55,4 @@ versions-expected = as expected
 versions-no-solutions = The package has no submissions.
 
 # Copying and deleting.
-removal-warning = All submissions to it and their results are deleted, too. This cannot be undone.
+removal-warning = All submissions to it and their results are also deleted. This cannot be undone.

@@ -7,25 +7,25 @@ roster-file-accounts = Users (accounts.tsv, accounts.json, CSV)
 roster-teams-title = Import teams
 roster-teams-hint =
     The files of DOMjudge and of the Contest API. Teams need the groups and organizations to which
-    they refer. Accounts become users of the site and members of their teams. A team is found again
-    by its id.
+    they refer. Accounts become users of the site and members of their teams. Later imports
+    recognize a team by its ID.
 roster-preview = Preview
 roster-hint =
     CSV or TSV with the names of the columns in the first line, JSON with an array of objects, or
-    the files of DOMjudge: at most { $lines } lines for each file, and { $kib } KiB together. Of a
-    user only the login is necessary. Users that exist are changed; new users without a password get
-    a link for choosing one. Nothing is changed before you have seen the preview.
+    the files of DOMjudge: at most { $lines } lines for each file, and { $kib } KiB together. Only
+    the login of a user is required. Existing users are changed; new users without a password
+    receive a link for choosing one. Nothing changes until you apply the preview.
 roster-counts =
     Lines that add something: { $added }, change something: { $changed }, change nothing: { $kept },
-    are refused: { $refused }.
+    or are refused: { $refused }.
 roster-number = Line
-roster-id = Id
+roster-id = ID
 roster-teams = Teams
 roster-email = E-mail
 roster-effect = Effect
 roster-add = Add
 roster-change = Change
-roster-keep = Nothing changes
+roster-keep = No change
 roster-refuse = Refused
 roster-joins = joins team { $team }
 roster-password-listed = from the list
@@ -35,31 +35,31 @@ roster-other-files = Choose other files
 roster-apply = Apply, and show the links
 roster-apply-csv = Apply, and download the links as CSV
 roster-apply-hint =
-    Each new user without a password gets a link for choosing one, which is shown once. The link
+    Each new user without a password receives a link for choosing one, which is shown once. The link
     works once and within { $days } days.
-roster-done = The lists are applied
+roster-done = The lists have been applied
 roster-link = Link
 roster-made-none = No user needs a link.
 roster-made =
-    With these paths the new users choose their passwords. They are shown only now. Print the page,
-    or copy the table.
+    The new users can choose their passwords at these paths. They are shown only now. Print the
+    page, or copy the table.
 roster-go-to-users = Go to the users
 refusal-roster-changed =
-    Users or teams have changed since the preview, or the preview was of other lists. Nothing was
-    applied; look at a new preview.
+    Users or teams have changed since the preview, or the preview was for different lists. Nothing
+    was applied. Look at a new preview.
 
-# Mistakes in lists.
+# Errors in lists.
 roster-in-file = { $file }: { $detail }
 roster-format = The list is neither CSV, TSV nor JSON with a column named login or id.
 roster-version = The version "{ $version }" in the first line is unknown.
-roster-size = A list has 1 to { $max } lines.
-roster-bytes = The files have at most { $kib } KiB together.
-roster-passwords = A list has at most { $max } passwords.
+roster-size = A list must have 1 to { $max } lines.
+roster-bytes = The files can have at most { $kib } KiB together.
+roster-passwords = A list can have at most { $max } passwords.
 roster-json = JSON: { $detail }
 roster-malformed = The line is malformed.
 roster-role = The role "{ $role }" is unknown; use user, teacher or admin.
-roster-twice = { $name } is in the list already.
-roster-id-wrong = An id has 1 to 64 characters and no spaces.
+roster-twice = { $name } is already in the list.
+roster-id-wrong = An ID must have 1 to 64 characters and no spaces.
 roster-group-missing = The group { $id } is not in the list of groups.
 roster-organization-missing = The organization { $id } is not in the list of organizations.
 roster-team-missing = The team { $id } is neither in the list of teams nor in the contest.

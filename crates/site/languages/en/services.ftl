@@ -1,20 +1,22 @@
-# Sign-in at another service.
+# Sign-in with another service.
 services = Sign-in with other services
 service-sign-in = Sign in with { $name }
 service-link = Link with { $name }
-service-link-hint = Sign in at { $name }. After that you can sign in here with { $name }, too.
+service-link-hint = Sign in to { $name }. You can then also sign in here with { $name }.
 service-continue = Continue to { $name }
 service-back = Go back to your account
 service-linked = Linked with { $name } since
 service-unlink = Remove the links
-service-unlink-hint = Without a link you need your password. An administrator can make a link with which you choose one.
+service-unlink-hint =
+    Without a linked account, you need your password. An administrator can create a link with which
+    you choose a new one.
 service-none = No other service is configured.
 service-issuer = Issuer
-service-client = Client id
+service-client = Client ID
 service-callback = Address that the service must allow
-service-new-persons = New persons
-service-adds-users = get a user with their first sign-in
-service-adds-none = need a user, which they link
+service-new-persons = New people
+service-adds-users = become users when they first sign in
+service-adds-none = must link an existing user
 refusal-service-flow = This sign-in has ended, or was started in another browser. Sign in again.
 refusal-service-refused = The other service has refused the sign-in.
 refusal-service-failed = The other service has not confirmed the sign-in. Try again later.

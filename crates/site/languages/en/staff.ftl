@@ -1,6 +1,6 @@
 # Balloons.
 balloons = Balloons
-balloons-empty = No problem of a round in ICPC mode is solved.
+balloons-empty = No problem of a round in ICPC mode has been solved yet.
 balloons-in-freeze = Also for results that a freeze hides
 balloon-submitted = Submitted
 balloon-delivered = Delivered
@@ -22,5 +22,5 @@ print-title = Title
 print-sent = Sent
 print-done = Printed
 print-mark = Mark as printed
-print-waits = Waits
-mistake-print-length = A text to print has 1 byte to { $kib } KiB.
+print-waits = Waiting
+mistake-print-length = A text to print must have 1 byte to { $kib } KiB.

@@ -13,12 +13,12 @@ statistics-basis-all = All submissions are counted.
 statistics-basis-finals = One submission of each participant is counted, as in the ranking.
 statistics-basis-attempts =
     Attempts are counted as in the ranking: up to the accepted one, and without compile errors.
-statistics-initial = Results are those of the initial tests, until the full results.
+statistics-initial = Until the full results, these are the results of the initial tests.
 statistics-by-points = Participants by points
 statistics-by-solved = Participants by solved problems
 
 # Charts.
 chart-numbers = Numbers as a table
 chart-summary =
-    Number of bars: { $bars }. The highest one is { $name } with { $count }. The table below has all
-    numbers.
+    Number of bars: { $bars }. The highest one is { $name } with { $count }. The table below
+    contains all numbers.

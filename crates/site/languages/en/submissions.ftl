@@ -1,7 +1,7 @@
 # Sending a source.
-submit-by-name = By the name of the file
+submit-by-name = From the file name
 submit-file = File
-submit-file-hint = A file is sent instead of the source below.
+submit-file-hint = If you choose a file, it is sent instead of the source below.
 submit-source = Source
 submit-tab-hint = Tab indents. To leave the field with Tab, press Escape first.
 submit-ignore = Ignore this submission in the ranking
@@ -9,13 +9,13 @@ submit-to = Submit to { $problem }
 
 # Trying a program.
 try-title = Try: { $problem }
-try-interactive = Programs for this problem talk to an interactor, so they cannot be tried.
+try-interactive = Programs for this problem communicate with an interactor, so they cannot be tried.
 try-source = Or the source itself
 try-run = Run
 try-hint = The program runs with the limits of the problem. Nothing is stored.
-try-compile-error = The compiler rejects the source.
+try-compile-error = The compiler rejected the source.
 try-failed = The program failed: { $failure }
-try-ended = The program has ended normally.
+try-ended = The program ended normally.
 try-rest = The rest is not shown.
 
 # A submission.
@@ -31,8 +31,8 @@ submission-changes = Changes since submission #{ $id }
 submission-same = Both sources are the same.
 submission-ignored-in-ranking = (ignored in the ranking)
 submission-package-own = (submission of the package)
-submission-cpu-time = Most CPU time
-submission-memory = Most memory
+submission-cpu-time = Maximum CPU time
+submission-memory = Maximum memory
 submission-judgements = Judgements
 submission-judgement = Judgement
 submission-rejudging = Rejudging

@@ -26,7 +26,7 @@ reset-set = Zapisz hasło
 reset-sessions-end = Wszystkie sesje tego użytkownika zostaną zakończone.
 person-name = Imię i nazwisko
 
-# The own account.
+# The account of the signed-in user.
 account-title = Twoje konto
 account-login = Login: { $login }
 account-email = Adres e-mail (opcjonalnie)
@@ -41,23 +41,26 @@ session-this = Ta sesja
 sessions-end = Zakończ wszystkie inne sesje
 
 # One-time passwords.
-totp-code = Kod z generatora albo kod odzyskiwania
+totp-code = Kod z aplikacji uwierzytelniającej albo kod odzyskiwania
 totp-is-on =
-    Logowanie wymaga kodu z generatora. { $left ->
+    Logowanie wymaga kodu z aplikacji uwierzytelniającej. { $left ->
         [one] Pozostał { $left } kod odzyskiwania.
         [few] Pozostały { $left } kody odzyskiwania.
        *[other] Pozostało { $left } kodów odzyskiwania.
     }
 totp-off = Wyłącz hasła jednorazowe
 totp-lead =
-    Z hasłami jednorazowymi logowanie wymaga hasła i kodu, który pokazuje aplikacja w telefonie.
+    Z hasłami jednorazowymi logowanie wymaga hasła i kodu z aplikacji uwierzytelniającej w
+    telefonie.
 totp-set-up = Skonfiguruj
-totp-read = Zeskanuj ten obraz aplikacją albo wpisz do niej sekret:
-totp-qr = Sekret jako kod QR
+totp-read = Zeskanuj ten obraz aplikacją albo wpisz w niej tajny klucz:
+totp-qr = Tajny klucz jako kod QR
 totp-shown-code = Kod, który pokazuje aplikacja
 totp-confirm = Potwierdź
 totp-now-on = Hasła jednorazowe są włączone
-totp-keep = Zachowaj te kody odzyskiwania. Każdy z nich jednorazowo zastępuje kod z aplikacji.
+totp-keep =
+    Zachowaj te kody odzyskiwania w bezpiecznym miejscu. Każdy z nich może raz zastąpić kod z
+    aplikacji.
 totp-go-to-account = Przejdź do konta
 
 # Tokens of programs.
@@ -71,10 +74,10 @@ token-last-used = Ostatnio użyto
 tokens-none = Nie masz żadnych tokenów.
 tokens-make = Utwórz token
 tokens-make-button = Utwórz token
-token-days = Dni do wygaśnięcia
+token-days = Ważność w dniach
 scope-submit = Odczyt i wysyłanie
 scope-read = Tylko odczyt
-scope-manage = Wszystko, co Ci wolno
+scope-manage = Wszystko, do czego masz uprawnienia
 
 # The interface for programs.
 api-title = Interfejs dla programów

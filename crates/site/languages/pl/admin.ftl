@@ -7,20 +7,20 @@ users-sign-up = Rejestracja
 users-since = Od
 users-role-and-state = Rola i stan
 users-disabled = { $role }, zablokowany
-users-further = Dalsi użytkownicy
+users-further = Więcej użytkowników
 user-confirm = Aby potwierdzić, wpisz login
-user-into = Login użytkownika, który pozostaje
+user-into = Login użytkownika, który ma pozostać
 user-disable = Zablokowany: użytkownik nie może się zalogować
 user-sign-in = Logowanie
 user-reset-shown =
-    Pod tą ścieżką użytkownik ustawi nowe hasło, jednorazowo i w ciągu 24 godzin. Jest pokazywana
-    tylko teraz:
+    Pod tą ścieżką użytkownik może ustawić nowe hasło, jednorazowo i w ciągu 24 godzin. Jest
+    pokazywana tylko teraz:
 user-reset-make = Utwórz link do zmiany hasła
 user-sessions-end = Zakończ wszystkie sesje
 user-merge = Scal z innym użytkownikiem
 user-merge-hint =
-    Zgłoszenia, zadania i członkostwa przejdą do drugiego użytkownika, a wyższa rola pozostanie.
-    Tego nie można cofnąć.
+    Zgłoszenia, zadania i członkostwa przejdą na drugiego użytkownika, który otrzyma wyższą z obu
+    ról. Tego nie można cofnąć.
 user-merge-button = Scal
 user-delete-hint =
     Wszystkie zgłoszenia użytkownika zostaną usunięte, także z dawnych rankingów. Jego zadania staną
@@ -30,13 +30,13 @@ sign-up-new-users = Nowi użytkownicy
 sign-up-open = Każdy może się zarejestrować
 sign-up-link = Tylko przez link tego serwisu
 sign-up-closed = Użytkowników dodają tylko administratorzy
-sign-up-link-shown = Rejestracja odbywa się pod tą ścieżką. Jest pokazywana tylko teraz:
+sign-up-link-shown = Zarejestrować się można pod tą ścieżką. Jest pokazywana tylko teraz:
 sign-up-hint = Zapisanie drugiej opcji tworzy nowy link i unieważnia poprzedni.
 
 # Jobs.
 jobs = Procesy
 job = Proces
-job-what = Co
+job-what = Działanie
 job-title = Proces #{ $id }
 jobs-empty = Nie ma procesów.
 job-log = Dziennik
@@ -60,7 +60,8 @@ audit-empty = Nie ma zmian.
 audit-earlier = Wcześniejsze zmiany
 faults = Awarie
 fault-title = Awaria #{ $id }
-faults-lead = Czego nie udało się ocenić. Zgłoszenia czekają na zamknięcie awarii.
+faults-lead =
+    Błędy, które uniemożliwiły ocenę. Zgłoszenia, których dotyczą, czekają na zamknięcie awarii.
 fault-what = Co zawiodło
 fault-first = Pierwszy raz
 fault-last = Ostatni raz
@@ -91,7 +92,7 @@ rejudging-waits = czeka na decyzję
 rejudging-applied = zastosowana
 rejudging-dropped = odrzucona
 rejudging-lead =
-    Obecne wyniki i miejsca pozostaną, dopóki nie zastosujesz nowych wyników. Puste pola wybierają
+    Obecne wyniki i miejsca obowiązują, dopóki nie zastosujesz nowych wyników. Puste pola oznaczają
     wszystkie zgłoszenia.
 rejudging-round-problem = Zadanie rundy
 rejudging-version = Wersja paczki (id)
@@ -124,5 +125,4 @@ rejudging-old-place = Stare miejsce
 rejudging-old-sum = Stara suma
 rejudging-new-place = Nowe miejsce
 rejudging-new-sum = Nowa suma
-rejudging-no-change = Żadne miejsce ani suma się nie zmienia.
-
+rejudging-no-change = Nie zmienia się żadne miejsce ani suma.

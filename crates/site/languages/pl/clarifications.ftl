@@ -1,4 +1,4 @@
-# Pytania, odpowiedzi i ogłoszenia.
+# Questions, answers and announcements.
 clarifications = Pytania i odpowiedzi
 clarifications-unread =
     { $count ->
@@ -15,13 +15,13 @@ clarifications-waiting =
 clarifications-read = Oznacz jako przeczytane
 clarifications-empty = Nie ma pytań ani odpowiedzi.
 clarifications-earlier = Wcześniejsze pytania
-clarifications-list = Wszystkie pytania w zawodach
+clarifications-list = Wszystkie pytania w konkursie
 clarifications-show = Pokaż
 clarifications-all = Wszystkie
 clarifications-unanswered = Bez odpowiedzi
 clarifications-own = Twoje pytania
 filter = Filtruj
-clarification-of-contest = Zawody
+clarification-of-contest = Konkurs
 clarification-waits = Czeka na odpowiedź
 clarification-new = Nowe
 clarification-asked-by = Pyta { $name }, { $time }
@@ -43,15 +43,15 @@ audience-author = do autora
 audience-all = do wszystkich
 audience-quoted = do wszystkich, z pytaniem
 audience-choice-withdraw = Organizatorzy: wycofaj ogłoszenie
-audience-choice-author = Autor i jego drużyna
-audience-choice-people = Wszyscy, którzy widzą zawody
-audience-choice-all = Wszyscy, którzy widzą zawody: sama odpowiedź
-audience-choice-quoted = Wszyscy, którzy widzą zawody: pytanie i odpowiedź
+audience-choice-author = Autor i jego zespół
+audience-choice-people = Wszyscy z dostępem do konkursu
+audience-choice-all = Wszyscy z dostępem do konkursu: sama odpowiedź
+audience-choice-quoted = Wszyscy z dostępem do konkursu: pytanie i odpowiedź
 canned-answer = Gotowa odpowiedź
 canned-answers = Gotowe odpowiedzi
 canned-none = Żadna: treść poniżej
 canned-lines = Jedna odpowiedź w każdym wierszu
-mistake-text-length = Treść ma od 1 do { $max } znaków.
+mistake-text-length = Treść musi mieć od 1 do { $max } znaków.
 mistake-canned-answers =
-    Zawody mają najwyżej { $max } gotowych odpowiedzi, każda do { $length } znaków.
+    Konkurs może mieć najwyżej { $max } gotowych odpowiedzi, każda do { $length } znaków.
 refusal-answered-meanwhile = W międzyczasie odpowiedział inny organizator.

@@ -34,7 +34,7 @@ round-start-clock = Uruchom zegar ({ $duration })
 round-start-hint = Zadania zobaczysz po uruchomieniu zegara. Zegara nie można zatrzymać.
 
 # The settings of rounds and of their problems.
-round-field-hint = Czasy podaje się w UTC. Puste pole oznacza: od początku albo bez końca.
+round-field-hint = Czasy podaje się w UTC. Puste pole oznacza brak początku albo końca.
 round-field-full-results = Pełne wyniki od
 round-field-ranking = Ranking od
 round-field-empty = Puste: od początku rundy
@@ -50,8 +50,8 @@ round-reveal-score = Także punkty
 round-reveal-status = Także punkty i werdykt
 round-problem-version = Wersja paczki
 round-version-hint =
-    Inna wersja obowiązuje dla późniejszych zgłoszeń. Wcześniejsze zachowują wyniki, dopóki nie
-    zostaną ocenione ponownie, co umożliwia następna strona.
+    Nowa wersja dotyczy późniejszych zgłoszeń. Wcześniejsze zachowują wyniki, dopóki nie zostaną
+    ocenione ponownie, co umożliwia następna strona.
 round-judge-all-again = Oceń wszystkie ponownie
 round-problem-remove = Usuń z rundy
 round-pause = Wstrzymaj sprawdzanie
@@ -65,13 +65,13 @@ rules-title = Punktacja
 rules-mode = Tryb
 rules-mode-points = Punkty liczonych zgłoszeń
 rules-mode-icpc = ICPC: rozwiązane zadania, potem kara
-rules-penalty = Minuty kary za błędną próbę (tryb ICPC)
-rules-window = Minuty czasu indywidualnego (puste: wszyscy uczestnicy mają ten sam czas)
+rules-penalty = Minuty kary za każdą błędną próbę (tryb ICPC)
+rules-window = Czas indywidualny w minutach (puste: wszyscy uczestnicy mają ten sam czas)
 rules-window-hint =
     Przy czasie indywidualnym każdy uczestnik uruchamia zegar między początkiem a końcem rundy i
-    wtedy widzi zadania.
+    dopiero wtedy widzi zadania.
 rules-freeze = Zamroź ranking od (puste: nigdy)
-rules-thaw = Odmroź ranking (puste: przyciskiem)
+rules-thaw = Odmroź ranking od (puste: przyciskiem)
 rules-save = Zapisz punktację
 rules-frozen-since = Ranking jest zamrożony od { $time }.
 rules-thaw-now = Odmroź ranking teraz
@@ -81,19 +81,20 @@ rules-colour-save = Zapisz kolor
 # Members, and the link with which users enter.
 members-none = Nie jest członkiem
 members-change = Dodaj, zmień lub usuń członka
-members-link = Link wejściowy
-members-link-shown = Zawodnicy wchodzą przez tę ścieżkę. Jest pokazywana tylko teraz:
+members-link = Link do konkursu
+members-link-shown =
+    Zawodnicy mogą dołączyć do konkursu pod tą ścieżką. Jest pokazywana tylko teraz:
 members-link-make = Utwórz nowy link
 members-link-remove = Usuń link
 members-link-hint = Nowy link unieważnia poprzedni.
-enter-button = Wejdź do konkursu
-enter-hint = { $sign_in } lub { $sign_up }, aby wejść. Potem wrócisz na tę stronę.
+enter-button = Dołącz do konkursu
+enter-hint = { $sign_in } lub { $sign_up }, aby dołączyć. Potem wrócisz na tę stronę.
 enter-sign-up = zarejestruj się
 
 # Participants.
 participants-login = Login lub członkowie
 participants-organization = Organizacja
-participants-differences = Różnice
+participants-differences = Ustawienia indywidualne
 participants-empty = Nie ma uczestników.
 participants-add-team = Dodaj zespół
 participants-add-team-button = Dodaj zespół
@@ -109,23 +110,22 @@ participant-remove-hint = Można usunąć tylko uczestnika bez zgłoszeń.
 participant-name-of-user = Nazwa (puste: nazwa użytkownika)
 participant-unofficial-field = Poza konkursem: nie zajmuje miejsca w rankingu
 participant-hidden-field = Ukryty: w rankingu widzą go tylko organizatorzy
-participant-delay-field = O ile minut rundy zaczynają się i kończą później
-participant-extra-field = Minuty dodatkowego czasu
-participant-penalty-field = Dodane minuty kary (tryb ICPC)
+participant-delay-field = Opóźnienie rund w minutach
+participant-extra-field = Dodatkowy czas w minutach
+participant-penalty-field = Dodatkowa kara w minutach (tryb ICPC)
 participant-times-hint =
-    Własne czasy dotyczą tylko tego uczestnika. W konkursie publicznym goście widzą to, na co
-    pozwalają czasy rundy.
+    Własne czasy dotyczą tylko tego uczestnika. W konkursie publicznym o tym, co widzą goście,
+    decydują czasy rundy.
 participant-members = Członkowie
 participant-add-member = Dodaj członka
 participant-team-hint =
-    Członkowie mają wspólne zgłoszenia zespołu. Wcześniejsze zgłoszenia członka pozostają jego
-    własnymi.
+    Członkowie współdzielą zgłoszenia zespołu. Wcześniejsze zgłoszenia członka pozostają tylko jego.
 
 # Rankings.
 ranking = Ranking
-ranking-projector = Na rzutnik
+ranking-projector = Widok na rzutnik
 ranking-view = Widok
-ranking-view-staff = Organizatorów
+ranking-view-staff = Dla organizatorów
 ranking-view-public = Publiczny
 ranking-show = Pokaż
 ranking-not-shown = Ranking nie jest jeszcze pokazywany.
@@ -137,9 +137,9 @@ ranking-penalty = Kara
 ranking-sum = Suma
 ranking-empty = Nie ma wyników.
 ranking-icpc-hint =
-    Rozwiązane zadanie pokazuje +, liczbę błędnych prób i minutę. Kosztuje tyle, ile wynosi ta
-    minuta, oraz { $minutes } min za każdą błędną próbę. Gwiazdka oznacza pierwsze rozwiązanie, a
-    znak zapytania liczbę nierozstrzygniętych prób.
+    Rozwiązane zadanie pokazuje +, liczbę błędnych prób i minutę rozwiązania. Kara to ta minuta oraz
+    { $minutes } min za każdą błędną próbę. Gwiazdka oznacza pierwsze rozwiązanie, a znak zapytania
+    liczbę nierozstrzygniętych prób.
 ranking-hidden = (ukryty)
 ranking-unofficial = (poza konkursem)
 ranking-first = pierwsze rozwiązanie

@@ -11,11 +11,11 @@ error-too-often-detail =
         [few] { $seconds } sekundy
        *[other] { $seconds } sekund
     }.
-error-busy-title = Serwer jest przeciążony
+error-busy-title = Serwis jest przeciążony
 error-busy-sign-in =
     W tej chwili loguje się zbyt wiele osób. Spróbuj ponownie za kilka sekund.
 error-busy-trials =
-    W tej chwili uruchamianych jest zbyt wiele programów próbnych. Spróbuj ponownie za kilka sekund.
+    W tej chwili wypróbowywanych jest zbyt wiele programów. Spróbuj ponownie za kilka sekund.
 error-busy-uploads =
     W tej chwili przesyłanych jest zbyt wiele dużych plików. Spróbuj ponownie za minutę.
 error-internal-title = Błąd serwera
@@ -43,16 +43,17 @@ refusal-round-not-open = Ta runda nie jest otwarta.
 refusal-freeze-owner = Tylko właściciel może zmienić czas zamrożenia i odmrożenia rankingu.
 refusal-thaw-owner = Tylko właściciel może odmrozić ranking.
 refusal-in-queue = To zgłoszenie jest już w kolejce.
-refusal-rejudging-decided = O tej ponownej ocenie już zdecydowano.
+refusal-rejudging-decided = Ta ponowna ocena została już zastosowana lub odrzucona.
 refusal-rejudging-not-ready =
-    O tej ponownej ocenie już zdecydowano albo część jej zgłoszeń czeka jeszcze na ocenę.
+    Ta ponowna ocena została już zastosowana lub odrzucona albo część jej zgłoszeń czeka jeszcze na
+    ocenę.
 refusal-rejudging-open = Najpierw zastosuj lub odrzuć tę ponowną ocenę.
 
-# What is wrong with a field of a form.
-mistake-login = Login składa się z 1 do { $max } liter, cyfr, kropek, łączników i podkreśleń.
-mistake-name = Nazwa ma od 1 do { $max } znaków.
-mistake-email = Adres e-mail składa się z nazwy, znaku @ i domeny i nie zawiera spacji.
-mistake-password-length = Hasło ma co najmniej { $min } znaków i najwyżej { $max } bajtów.
+# Errors in the fields of a form.
+mistake-login = Login musi się składać z 1 do { $max } liter, cyfr, kropek, łączników i podkreśleń.
+mistake-name = Nazwa musi mieć od 1 do { $max } znaków.
+mistake-email = Adres e-mail musi się składać z nazwy, znaku @ i domeny i nie może zawierać spacji.
+mistake-password-length = Hasło musi mieć co najmniej { $min } znaków i najwyżej { $max } bajtów.
 mistake-form = Nie można odczytać formularza: { $detail }
 mistake-package = Paczka zadania zawiera błędy:
 mistake-wrong-password = Hasło jest nieprawidłowe.
@@ -73,15 +74,16 @@ mistake-penalty = Karę podaje się w minutach.
 mistake-icpc-needs-begin = Runda w trybie ICPC musi mieć początek.
 mistake-personal-time-needs-end = Runda z czasem indywidualnym musi mieć koniec.
 mistake-thaw-order = Ranking można odmrozić dopiero po zamrożeniu.
-mistake-colour = Kolor to znak # i sześć cyfr szesnastkowych.
+mistake-colour = Kolor musi się składać ze znaku # i sześciu cyfr szesnastkowych.
 mistake-minutes = Opóźnienie, dodatkowy czas i karę podaje się w minutach.
 mistake-not-a-member = Ten użytkownik nie jest członkiem konkursu.
-mistake-statement-name = Plik z treścią zadania ma prostą nazwę z końcówką .md, .pdf lub .tex.
+mistake-statement-name =
+    Plik z treścią zadania musi mieć prostą nazwę z końcówką .md, .pdf lub .tex.
 mistake-too-many-tags = Zadanie może mieć najwyżej { $max } tagów.
 mistake-same-problem = Wybierz inne zadanie.
-mistake-same-user = Podaj innego użytkownika.
+mistake-same-user = Wybierz innego użytkownika.
 mistake-confirm-login = Aby potwierdzić, wpisz login { $login }.
-mistake-token-days = Token jest ważny od 1 do { $max } dni.
+mistake-token-days = Token może być ważny od 1 do { $max } dni.
 mistake-two-files = Wyślij tylko jeden plik.
 mistake-long-field = Jedno z pól jest zbyt długie.
 mistake-field-not-utf8 = Jedno z pól nie jest tekstem w UTF-8.
@@ -89,7 +91,5 @@ mistake-no-submission-fits = Żadne zgłoszenie nie pasuje do filtra.
 mistake-no-language = Wybierz język programowania albo wyślij plik z odpowiednim rozszerzeniem.
 mistake-language-missing = Ten język programowania nie jest zainstalowany.
 mistake-no-source = Wyślij plik albo wpisz kod źródłowy.
-mistake-large-source = Kod źródłowy ma najwyżej { $kib } KiB.
-mistake-large-input = Dane wejściowe mają najwyżej { $kib } KiB.
-
-# What is wrong with a list of users.
+mistake-large-source = Kod źródłowy może mieć najwyżej { $kib } KiB.
+mistake-large-input = Dane wejściowe mogą mieć najwyżej { $kib } KiB.

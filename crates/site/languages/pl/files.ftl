@@ -1,4 +1,4 @@
-# Pliki zawodów.
+# Files of contests.
 file = Plik
 files = Pliki
 files-empty = Nie ma plików.
@@ -9,15 +9,15 @@ file-description = Opis
 file-size = Rozmiar
 file-modified = Zmieniono
 file-change = Zmień
-file-replacement = Nowa zawartość (puste pole: obecna)
+file-replacement = Nowa zawartość (puste pole: obecna zawartość)
 file-delete = Usuń plik
 file-round = Widoczny od początku rundy
 file-always = Bez rundy: od razu
-file-for-all = Wszyscy, którzy widzą zawody
+file-for-all = Wszyscy z dostępem do konkursu
 file-for-staff = Organizatorzy
 file-from-round = Wszyscy, od początku rundy { $name }
 size-bytes = { $bytes } B
 size-kib = { $kib } KiB
-mistake-file-name = Plik ma nazwę o długości do { $max } znaków, bez katalogów.
+mistake-file-name = Nazwa pliku może mieć najwyżej { $max } znaków i nie może zawierać katalogów.
 mistake-no-file = Wybierz plik, który nie jest pusty.
-refusal-too-many-files = Zawody mają najwyżej { $max } plików.
+refusal-too-many-files = Konkurs może mieć najwyżej { $max } plików.

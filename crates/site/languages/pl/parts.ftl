@@ -1,4 +1,4 @@
-# Times. Months are numbers from 1 on.
+# Times. Months are numbers, starting at 1.
 time-words = { $day } { $month ->
         [1] stycznia
         [2] lutego
@@ -49,7 +49,7 @@ status-initial = Testy wstępne: { $verdict }
 status-judging = Trwa sprawdzanie
 status-waiting = Oczekuje
 
-# Words of several pages.
+# Words that several pages use.
 save = Zapisz
 name = Nazwa
 problem = Zadanie
@@ -110,10 +110,10 @@ job-delete-contest = Usuń konkurs
 job-delete-round = Usuń rundę
 job-delete-round-problem = Usuń zadanie z rundy
 
-# More words of several pages.
+# More words that several pages use.
 actions = Działania
 all = Wszystkie
-note = Uwaga
+note = Notatka
 version = Wersja
 state = Stan
 role = Rola

@@ -41,11 +41,12 @@ versions-what = Co się zmieniło
 versions-statement = Zmień treść zadania
 versions-statement-file = Treść zadania, na przykład problem.en.md, problem.en.pdf lub problem.en.tex
 versions-statement-button = Dodaj wersję z tą treścią
-versions-latex = Treści w LaTeX-u bez PDF
-versions-latex-hint = Dopóki nie ma PDF, strony udostępniają źródło bez komentarzy.
+versions-latex = Treści zadań w LaTeX-u bez pliku PDF
+versions-latex-hint = Dopóki nie ma pliku PDF, strony udostępniają źródło bez komentarzy.
 versions-latex-button = Skompiluj treści ponownie
 versions-limits = Limity czasu
-versions-limits-button = Zmierz rozwiązanie wzorcowe i dodaj wersję z jego limitami
+versions-limits-button =
+    Zmierz czasy rozwiązania wzorcowego i dodaj wersję z wynikającymi z nich limitami
 versions-jobs = Procesy
 versions-package = Paczka
 versions-expectation = Oczekiwanie

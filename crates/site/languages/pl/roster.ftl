@@ -7,17 +7,17 @@ roster-file-accounts = Użytkownicy (accounts.tsv, accounts.json, CSV)
 roster-teams-title = Importuj zespoły
 roster-teams-hint =
     Pliki z DOMjudge i z Contest API. Zespoły wymagają grup i organizacji, do których się odwołują.
-    Konta stają się użytkownikami serwisu i członkami swoich zespołów. Zespół jest rozpoznawany po
-    swoim identyfikatorze.
+    Konta stają się użytkownikami serwisu i członkami swoich zespołów. Późniejsze importy rozpoznają
+    zespół po jego identyfikatorze.
 roster-preview = Podgląd
 roster-hint =
     CSV lub TSV z nazwami kolumn w pierwszym wierszu, JSON z tablicą obiektów albo pliki z DOMjudge:
     najwyżej { $lines } wierszy w pliku i { $kib } KiB łącznie. Dla użytkownika wymagany jest tylko
     login. Istniejący użytkownicy zostaną zmienieni; nowi użytkownicy bez hasła dostaną link, pod
-    którym je wybiorą. Przed podglądem nic się nie zmienia.
+    którym je wybiorą. Nic się nie zmieni, dopóki nie zastosujesz podglądu.
 roster-counts =
-    Wiersze, które coś dodają: { $added }, coś zmieniają: { $changed }, nic nie zmieniają:
-    { $kept }, są odrzucone: { $refused }.
+    Wiersze, które coś dodają: { $added }, coś zmieniają: { $changed }, nic nie zmieniają: { $kept }
+    lub są odrzucone: { $refused }.
 roster-number = Wiersz
 roster-id = Identyfikator
 roster-teams = Zespoły
@@ -42,25 +42,25 @@ roster-done = Listy zostały zastosowane
 roster-link = Link
 roster-made-none = Żaden użytkownik nie potrzebuje linku.
 roster-made =
-    Pod tymi ścieżkami nowi użytkownicy wybierają hasła. Są pokazywane tylko teraz. Wydrukuj stronę
-    albo skopiuj tabelę.
+    Pod tymi ścieżkami nowi użytkownicy mogą wybrać hasła. Są pokazywane tylko teraz. Wydrukuj
+    stronę albo skopiuj tabelę.
 roster-go-to-users = Przejdź do użytkowników
 refusal-roster-changed =
-    Od czasu podglądu zmienili się użytkownicy lub zespoły albo podgląd dotyczył innych list. Niczego
-    nie zastosowano; obejrzyj nowy podgląd.
+    Od czasu podglądu zmienili się użytkownicy lub zespoły albo podgląd dotyczył innych list.
+    Niczego nie zastosowano. Wyświetl nowy podgląd.
 
-# Mistakes in lists.
+# Errors in lists.
 roster-in-file = { $file }: { $detail }
 roster-format = Lista nie jest w formacie CSV, TSV ani JSON z kolumną login lub id.
 roster-version = Nieznana wersja „{ $version }” w pierwszym wierszu.
-roster-size = Lista zawiera od 1 do { $max } wierszy.
-roster-bytes = Pliki mają łącznie najwyżej { $kib } KiB.
-roster-passwords = Lista zawiera najwyżej { $max } haseł.
+roster-size = Lista musi zawierać od 1 do { $max } wierszy.
+roster-bytes = Pliki mogą mieć łącznie najwyżej { $kib } KiB.
+roster-passwords = Lista może zawierać najwyżej { $max } haseł.
 roster-json = JSON: { $detail }
 roster-malformed = Nieprawidłowy wiersz.
 roster-role = Nieznana rola „{ $role }”; użyj user, teacher lub admin.
 roster-twice = { $name } jest już na liście.
-roster-id-wrong = Identyfikator ma od 1 do 64 znaków i nie zawiera spacji.
+roster-id-wrong = Identyfikator musi mieć od 1 do 64 znaków i nie może zawierać spacji.
 roster-group-missing = Grupy { $id } nie ma na liście grup.
 roster-organization-missing = Organizacji { $id } nie ma na liście organizacji.
 roster-team-missing = Zespołu { $id } nie ma ani na liście zespołów, ani w konkursie.

@@ -1,6 +1,6 @@
-# Balony.
+# Balloons.
 balloons = Balony
-balloons-empty = Nie rozwiązano żadnego zadania rundy w trybie ICPC.
+balloons-empty = Nie rozwiązano jeszcze żadnego zadania rundy w trybie ICPC.
 balloons-in-freeze = Także za wyniki ukryte przez zamrożenie
 balloon-submitted = Wysłano
 balloon-delivered = Doręczono
@@ -11,7 +11,7 @@ balloon-unsolved = Doręczony, ale zadanie nie jest już rozwiązane
 participant = Uczestnik
 participant-group = Grupa lub sala
 
-# Drukowanie.
+# Printing.
 printing = Drukowanie
 printing-allowed = Zawodnicy mogą drukować
 prints-empty = Nie ma nic do wydrukowania.
@@ -23,4 +23,4 @@ print-sent = Wysłano
 print-done = Wydrukowano
 print-mark = Oznacz jako wydrukowane
 print-waits = Czeka
-mistake-print-length = Tekst do druku ma od 1 bajta do { $kib } KiB.
+mistake-print-length = Tekst do druku musi mieć od 1 bajta do { $kib } KiB.

@@ -1,7 +1,7 @@
 # Sending a source.
 submit-by-name = Według nazwy pliku
 submit-file = Plik
-submit-file-hint = Plik zostanie wysłany zamiast kodu poniżej.
+submit-file-hint = Jeśli wybierzesz plik, zostanie on wysłany zamiast kodu poniżej.
 submit-source = Kod źródłowy
 submit-tab-hint = Tab wstawia wcięcie. Aby opuścić pole klawiszem Tab, najpierw naciśnij Escape.
 submit-ignore = Pomiń to zgłoszenie w rankingu

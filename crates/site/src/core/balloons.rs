@@ -1,7 +1,7 @@
 //! Balloons: one for each participant and problem that is solved in a round in ICPC mode.
 //!
-//! A later judgement can take a solution away. A balloon that was delivered for it stays in the
-//! list, so that the staff learns of it.
+//! A later judgement can change an accepted submission to a rejected one. If its balloon was
+//! already delivered, the balloon stays in the list, so that the staff notices.
 
 use super::standings::{Cell, Data, tables};
 use super::time::Time;

@@ -1,10 +1,10 @@
 //! The changes since the last request of a program.
 //!
-//! Objects are divided into parts by their numbers. A token has a short digest of each part that
-//! the program has, as the program saw it. The answer has the parts whose digests differ, as they
-//! are now, so it needs no log of changes: an object that was deleted or hidden, or that only the
-//! time has revealed, is a change as well. Tokens survive restarts, because nothing but them is
-//! needed. The site only remembers digests, so that it need not read what has not changed.
+//! Objects are divided into parts by their numbers. A token contains a short digest of each part as
+//! the program last received it. The answer contains the current content of the parts whose digests
+//! differ, so the site needs no log of changes. The digest of a part also changes when an object is
+//! deleted or hidden, or becomes visible merely with time. The site remembers only digests, to
+//! avoid reading unchanged parts again, so tokens survive restarts.
 
 use crate::db::submission_part;
 use base64::Engine;

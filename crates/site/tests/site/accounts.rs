@@ -17,7 +17,7 @@ pub fn new_user(site: &Site, login: &str) -> Browser {
     browser
 }
 
-/// The text of an element with an id.
+/// The text of the element with this id.
 pub fn element(page: &str, id: &str) -> String {
     let document = scraper::Html::parse_document(page);
     let selector = scraper::Selector::parse(&format!("#{id}")).expect("a selector");
@@ -73,7 +73,7 @@ fn profile_and_sessions_belong_to_their_user() {
     assert_eq!(guest.get("/account").location.as_deref(), Some("/sign-in"));
 }
 
-/// Turns one-time passwords on for a user with the usual password. Returns the secret.
+/// Enables one-time passwords for a user with the usual password. Returns the secret.
 pub fn turn_totp_on(browser: &mut Browser) -> String {
     let page = browser.post("/account/totp/new", &[("password", PASSWORD)]);
     let secret = element(&page.body, "secret");
@@ -84,7 +84,7 @@ pub fn turn_totp_on(browser: &mut Browser) -> String {
 }
 
 #[test]
-fn one_time_passwords_are_asked_for_and_work_once() {
+fn one_time_passwords_are_required_and_work_once() {
     with_each(|site| {
         let mut admin = first_admin(&site);
         let mut bob = new_user(&site, "bob");
@@ -141,7 +141,7 @@ fn one_time_passwords_are_asked_for_and_work_once() {
         assert_eq!(step(&mut eve, codes[1]), 303, "without a password");
         assert_eq!(eve.get("/account").status, 303);
 
-        // An administrator helps a user without the generator.
+        // An administrator helps after the loss of the generator.
         let id = user_id(&mut admin, "bob");
         let off = format!("/users/{id}/totp/off");
         assert_eq!(bob.post(&off, &[]).status, 404);
@@ -180,7 +180,7 @@ fn sign_up_is_open_closed_or_by_link() {
 }
 
 #[test]
-fn users_are_merged_deleted_and_never_without_an_administrator() {
+fn users_are_merged_and_deleted_but_the_last_administrator_stays() {
     with_each(|site| {
         let mut admin = first_admin(&site);
         let contest = make_contest(&mut admin);
@@ -193,7 +193,7 @@ fn users_are_merged_deleted_and_never_without_an_administrator() {
         assert_eq!(admin.post(&members, &moderator).status, 303);
         let [ada_id, bob_id, rob_id] =
             ["ada", "bob", "rob"].map(|login| user_id(&mut admin, login));
-        // The last administrator stays.
+        // The last administrator cannot be removed.
         let own = format!("/users/{ada_id}");
         assert_eq!(admin.post(&own, &[("role", "user")]).status, 403);
         let disabled = [("role", "admin"), ("disabled", "1")];
@@ -233,7 +233,7 @@ fn users_are_merged_deleted_and_never_without_an_administrator() {
         assert_eq!(Browser::new(&site).get(&link).status, 404);
         assert_eq!(admin.get(&page).status, 404);
         assert!(!admin.get(&ranking).body.contains(super::SUM));
-        // The log outlives its users, and has no secrets.
+        // The entries of the log outlive their users, and contain no secrets.
         let log = admin.get("/audit");
         for part in [
             "POST /users/{id}/merge",

@@ -222,7 +222,7 @@ fn program_asks_answers_and_reads_files_and_rankings() {
 }
 
 #[test]
-fn token_ends_with_its_user_and_is_no_session() {
+fn token_ends_with_its_user_and_is_not_a_session() {
     let site = Site::start(None);
     let mut admin = first_admin(&site);
     let mut bob = Browser::new(&site);

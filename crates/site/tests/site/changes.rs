@@ -6,7 +6,7 @@ use super::{RIGHT, contestant, first_admin, make_contest, submit};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a program knows of a contest.
+/// What a program knows about a contest.
 #[derive(Default)]
 struct Follower {
     user: String,
@@ -24,7 +24,8 @@ impl Follower {
         }
     }
 
-    /// Asks until there is no more. Returns the number of parts, and whether the ranking differs.
+    /// Sends requests until nothing more follows. Returns the number of parts, and whether the
+    /// ranking differs.
     fn ask(&mut self, site: &Site, contest: i64) -> (usize, bool) {
         let program = Program {
             site,
@@ -102,14 +103,14 @@ fn program_follows_a_contest_across_restarts() {
         for follower in [&mut staff, &mut own, &mut other] {
             assert_eq!(follower.ask(&site, contest.id), (0, false));
         }
-        // The full results come by a change of the times.
+        // A change of the times reveals the full results.
         let path = format!("/rounds/{}", contest.round);
         let shown = super::support::contest::round("");
         assert_eq!(admin.post(&path, &shown).status, 303);
         assert_eq!(own.ask(&site, contest.id), (1, true));
         assert_eq!(own.submissions[&first]["score"], 100.0);
 
-        // What is deleted or withdrawn disappears.
+        // Deleted and withdrawn objects disappear.
         let second = submit(&mut bob, &contest, RIGHT).id();
         admin.wait_for(&format!("/submissions/{second}"), "hidden-test");
         own.ask(&site, contest.id);

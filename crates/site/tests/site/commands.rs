@@ -1,4 +1,4 @@
-//! Subcommands beside a running site.
+//! Subcommands that are executed while the site runs.
 
 use super::support::{Browser, Site, postgres};
 use std::io::Write;
@@ -21,7 +21,7 @@ fn backup_of_a_running_site_is_restored() {
         let page = format!("/submissions/{}", submit(&mut bob, &contest, RIGHT).id());
         admin.wait_for(&page, "hidden-test");
         site.run(&["backup"], &["copy"]).output();
-        // What happens later is not in the backup.
+        // Later changes are not in the backup.
         let later = format!("/submissions/{}", submit(&mut bob, &contest, HALF).id());
         let refused = site.run(&["backup"], &["copy"]);
         assert!(refused.code != Some(0), "{refused:#?}");

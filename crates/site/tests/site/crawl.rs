@@ -1,5 +1,6 @@
-//! What is hidden is on no page: a crawler follows every link, asks for every route of the router
-//! with each small number, and searches the answers for secrets. The staff finds them all.
+//! Hidden objects are on no page. A crawler follows every link, requests every route of the router
+//! with each small number, and searches the answers for secrets. For the staff, it finds all of
+//! them.
 
 use crate::api::token;
 use crate::support::{Browser, Site, archive, postgres};
@@ -7,12 +8,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// Right for the examples and the first group. It fails in the second one at run time.
+/// A program that is right for the examples and the first group. It fails at run time in the second
+/// group.
 const BOB: &[u8] =
     b"# bob-source-7f3a\na, b = map(int, input().split())\na < 5 or 1 // 0\nprint(3)\n";
 const EVE: &[u8] = b"# eve-source-91bc\nprint(3)\n";
 const RIGHT: &[u8] = b"# right-source-c4d2\na, b = map(int, input().split())\nprint(a + b)\n";
-/// Points of group `a` alone.
+/// The points of only group `a`.
 const POINTS: &str = "73.517";
 /// How long a stream of events is read.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -118,7 +120,7 @@ fn links(answer: &str) -> impl Iterator<Item = String> {
     parts.filter_map(link).collect::<Vec<_>>().into_iter()
 }
 
-/// Every answer that a browser gets.
+/// Every answer that a browser receives.
 pub fn crawl(browser: &Browser) -> BTreeMap<String, String> {
     let mut waiting = routes();
     for number in NUMBERS {
@@ -171,7 +173,7 @@ fn assert_shown(viewer: &str, answers: &BTreeMap<String, String>, secrets: &[&st
     }
 }
 
-/// The changes for programs have the same secrets.
+/// Asserts that the changes for programs contain the same secrets.
 fn assert_changes(answers: &BTreeMap<String, String>, contest: i64, secrets: &[&str]) {
     let path = format!("/api/v1/contests/{contest}/changes");
     for secret in secrets {
@@ -179,7 +181,7 @@ fn assert_changes(answers: &BTreeMap<String, String>, contest: i64, secrets: &[&
     }
 }
 
-/// The times of a round: start, end, full results. The ranking is shown from the start on.
+/// The times of a round: start, end, full results. The ranking is shown from the start.
 fn set_round(admin: &mut Browser, round: i64, name: &str, [begins, ends, full]: [&str; 3]) {
     let fields = [
         ("name", name),
@@ -207,7 +209,7 @@ fn set_rules(admin: &mut Browser, round: i64, mode: &str, freeze: &str) {
 const PAST: &str = "2001-01-01T00:00";
 const FUTURE: &str = "2999-01-01T00:00";
 
-/// A round with one problem, as their ids.
+/// Adds a round with one problem. Returns their ids.
 fn add_round(admin: &mut Browser, contest: i64, name: &str, problem: i64) -> (i64, i64) {
     let fields = [
         ("name", name),
@@ -296,7 +298,7 @@ fn check(site: &Site) {
         browser.token = token(browser, "read");
     }
 
-    // Clarifications: of the contest to all, of bob alone, and about a problem.
+    // Clarifications: to all, to bob alone, and about a problem.
     let talk = |browser: &mut Browser, path: &str, problem: i64, text: &str| {
         let problem = match problem {
             0 => String::new(),
@@ -372,7 +374,7 @@ fn check(site: &Site) {
     admin.wait_for("/queue", "done");
     let page = admin.get(&format!("/submissions/{half}"));
     assert!(page.body.contains(POINTS), "{page:#?}");
-    // Eve's submission must be judged, too.
+    // Eve's submission must also be judged.
     eve.wait_for("/submissions", "Initial tests");
     let minute = minute(&mut admin, cup, icpc);
     let results = [POINTS, "Run-time error", "run_time_error", "hidden-test"];
@@ -419,7 +421,7 @@ fn check(site: &Site) {
     let answers = crawl(&bob);
     assert_shown("bob", &answers, &["bob-source", "right-source"]);
 
-    // Bob prints. Only bob and the staff know of it.
+    // Bob prints a text. Only bob and the staff see it.
     let printing = format!("/contests/{cup}/printing");
     assert_eq!(admin.post(&printing, &[("printing", "1")]).status, 303);
     let print = format!("/contests/{cup}/print");

@@ -25,7 +25,7 @@ fn check_demo(mut site: Site) {
     assert_eq!(
         teacher.get("/users").status,
         404,
-        "a teacher is no administrator"
+        "a teacher is not an administrator"
     );
     let list = "/contests/1/submissions";
     let pending = ["Waiting", "Judging", "Initial tests"];
@@ -47,12 +47,12 @@ fn check_demo(mut site: Site) {
     assert_eq!(icpc["rows"][0]["name"], "Ada Archer", "{icpc:#}");
     assert_eq!(icpc["rows"][0]["cells"][0]["minute"], 7, "{icpc:#}");
 
-    // A guest sees the contest, and the examples can be solved outside it, too.
+    // A guest sees the contest, and can also solve the examples outside it.
     let mut guest = Browser::new(&site);
     assert!(guest.get("/contests").body.contains("Example contest"));
     assert!(guest.get("/problems").body.contains("Causeway"));
 
-    // The second start makes nothing and prints no password.
+    // The second start creates nothing and prints no password.
     site.kill_and_restart();
     assert_eq!(site.demo, None);
     assert!(

@@ -1,10 +1,10 @@
-//! Entry links for guests: sign-in and sign-up lead back to the contest.
+//! Entry links for guests: sign-in and sign-up return to the contest.
 
 use super::accounts::{code, element, turn_totp_on};
 use super::support::{Answer, Browser, Site, with_each};
 use super::{first_admin, make_contest};
 
-/// Addresses that browsers would read as pages of other sites, or that no page has.
+/// Addresses that browsers would read as pages of other sites, or that belong to no page.
 const FOREIGN: [&str; 8] = [
     "//evil.example",
     "https://evil.example/",
@@ -22,7 +22,7 @@ pub fn entry_link(admin: &mut Browser, contest: i64) -> String {
     element(&page.body, "entry-link")
 }
 
-/// The addresses of links in a page that begin so.
+/// The addresses of links in a page that begin with `start`.
 fn links(page: &Answer, start: &str) -> Vec<String> {
     let document = scraper::Html::parse_document(&page.body);
     let selector = scraper::Selector::parse("a[href]").expect("a selector");
@@ -33,7 +33,7 @@ fn links(page: &Answer, start: &str) -> Vec<String> {
     found.map(str::to_owned).collect()
 }
 
-/// The hidden field of a form that leads back.
+/// The hidden field with the address to which a form returns.
 fn back(page: &Answer) -> Option<String> {
     let document = scraper::Html::parse_document(&page.body);
     let selector = scraper::Selector::parse("main input[name=back]").expect("a selector");
@@ -87,7 +87,7 @@ fn entry_link_is_opened_again_after_sign_up_and_sign_in() {
             let page = browser.get(&format!("/contests/{}", contest.id));
             assert_eq!(page.status, 200, "{page:#?}");
         }
-        // Other pages lead to no place of their own.
+        // On other pages, the links have no address to return to.
         let page = Browser::new(&site).get("/contests");
         let found = links(&page, "/sign-in");
         assert!(found.iter().all(|href| href == "/sign-in"), "{found:?}");
@@ -149,7 +149,7 @@ fn one_time_password_comes_before_the_entry_link() {
     let mut admin = first_admin(&site);
     let contest = make_contest(&mut admin);
     let link = entry_link(&mut admin, contest.id);
-    // A code works once, so each address has a user of its own.
+    // A code works once, so each address needs its own user.
     for (login, address, leads_to) in [
         ("bob", link.as_str(), link.as_str()),
         ("eve", "//evil.example", "/contests"),

@@ -70,7 +70,7 @@ fn files_are_seen_by_their_audience() {
         assert!(!page.contains("secret.txt"), "{page}");
         assert!(admin.get(&list).body.contains("secret.txt"));
 
-        // A page is saved, and never opened in the site.
+        // An HTML file is saved, and never opened as a page of the site.
         let file = bob.get("/contest-files/1");
         assert_eq!(file.body.as_bytes(), PAGE);
         assert_eq!(file.headers["content-type"], "application/octet-stream");
@@ -91,7 +91,7 @@ fn files_are_seen_by_their_audience() {
         assert_eq!(bob.get("/contest-files/3").status, 404);
         assert_eq!(admin.get("/contest-files/3").status, 200);
 
-        // Other fields change without new content, and content without a new name.
+        // Other fields can change without new content, and the content without a new name.
         let fields = [("audience", "staff"), ("round", ""), ("name", "old.txt")];
         let edit = "/contest-files/1/edit";
         assert_eq!(add(&mut admin, edit, fields, ("", b"")).status, 303);

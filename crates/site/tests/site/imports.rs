@@ -1,4 +1,4 @@
-//! Imports of users and teams: the preview, and what is applied.
+//! Imports of users and teams: the preview, and its application.
 
 use super::accounts::{element, new_user, sign_in};
 use super::support::{Answer, Browser, Site, with_each};
@@ -15,14 +15,14 @@ fn preview(admin: &mut Browser, path: &str, lists: &[(&str, &str)]) -> Answer {
     answer
 }
 
-/// The numbers of lines that add, change and keep something, and are refused.
+/// The numbers of lines that add an object, change one, change nothing, and are refused.
 fn counts(preview: &Answer) -> Vec<u32> {
     let counts = element(&preview.body, "counts");
     let numbers = counts.split(|c: char| !c.is_ascii_digit());
     numbers.filter_map(|number| number.parse().ok()).collect()
 }
 
-/// The value by which an application names its preview.
+/// The value that identifies the preview when it is applied.
 fn plan(preview: &Answer) -> String {
     let part = preview.body.split("name=\"plan\" value=\"").nth(1);
     let plan = part.and_then(|part| part.split('"').next());
@@ -35,13 +35,13 @@ fn apply_plan(admin: &mut Browser, path: &str, lists: &[(&str, &str)], plan: &st
     admin.upload(&format!("{path}/apply"), &fields, ("", b""))
 }
 
-/// Looks at the preview and applies it.
+/// Requests the preview and applies it.
 fn apply(admin: &mut Browser, path: &str, lists: &[(&str, &str)]) -> Answer {
     let seen = preview(admin, path, lists);
     apply_plan(admin, path, lists, &plan(&seen))
 }
 
-/// The rows of a table with an id, as texts.
+/// The rows of the table with this id, as texts.
 fn rows(page: &str, id: &str) -> Vec<String> {
     let document = scraper::Html::parse_document(page);
     let selector = scraper::Selector::parse(&format!("#{id} tbody tr")).expect("a selector");
@@ -59,7 +59,7 @@ fn link(page: &Answer, login: &str) -> String {
 }
 
 #[test]
-fn users_are_imported_all_or_none() {
+fn users_are_imported_all_or_not_at_all() {
     with_each(|site| {
         let mut admin = first_admin(&site);
         let mut bob = new_user(&site, "bob");
@@ -81,7 +81,7 @@ fn users_are_imported_all_or_none() {
         let other = [("accounts", "login\neve\n")];
         assert_eq!(apply_plan(&mut admin, USERS, &other, &known).status, 403);
 
-        // A user that appears after the preview is not changed without a new preview.
+        // A user added after the preview is not changed without a new preview.
         let mut gina = new_user(&site, "gina");
         let mut late = plan(&preview(&mut admin, USERS, &[("list", "login\nhans\n")]));
         new_user(&site, "hans");
@@ -279,7 +279,7 @@ fn teams_are_imported_with_their_accounts() {
         assert_eq!(admin.post(&members, &fields).status, 303);
         let lists = [("groups", GROUPS), ("teams", TEAMS), ("accounts", ACCOUNTS)];
         let participants = format!("/contests/{}/participants", contest.id);
-        // Imports add users to the site, so owners of contests have none.
+        // Imports add users to the site, so owners of contests have no imports.
         assert_eq!(moderator.get(&path).status, 404);
         assert_eq!(moderator.upload(&path, &lists, ("", b"")).status, 404);
         assert!(!moderator.get(&participants).body.contains(&path));
@@ -330,7 +330,8 @@ fn teams_are_imported_with_their_accounts() {
         assert_eq!(table(&admin.get(&participants).body), table(&list));
         assert_eq!(owl.get(&problem).status, 200, "no session has ended");
 
-        // A new name in JSON, a hidden team, and what the staff has set stays.
+        // A new name in JSON and a hidden team are applied, and values that the staff has set are
+        // kept.
         let before = list.split("\">Owls<").next().expect("a team");
         let number = before.rsplit('/').next().expect("a number");
         let team = format!("/participants/{number}");

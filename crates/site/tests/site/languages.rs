@@ -1,4 +1,4 @@
-//! The languages of the pages: which one a reader gets, and that every text is translated.
+//! The languages of the pages: the choice for each reader, and the translation of every text.
 
 use crate::crawl::crawl;
 use crate::support::contest::{contestant, first_admin, make_contest, submit};
@@ -9,7 +9,7 @@ use scraper::{ElementRef, Html, Node};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Stand around each message of the language `qps`.
+/// The marks around each message of the language `qps`.
 const MARKS: [char; 2] = ['⟦', '⟧'];
 /// Attributes that browsers show or read aloud.
 const ATTRIBUTES: [&str; 4] = ["alt", "aria-label", "placeholder", "title"];
@@ -27,7 +27,7 @@ fn choose(browser: &mut Browser, tag: &str, back: &str) -> Option<String> {
 }
 
 #[test]
-fn browser_without_a_choice_gets_its_language() {
+fn browser_without_a_choice_receives_its_language() {
     let site = Site::start(None);
     let mut browser = Browser::new(&site);
     let mut page = |wanted: &str| {
@@ -50,7 +50,7 @@ fn browser_without_a_choice_gets_its_language() {
 }
 
 #[test]
-fn choice_of_the_menu_stays_and_leads_back() {
+fn choice_in_the_menu_is_kept_and_returns_to_the_page() {
     let site = Site::start(None);
     let mut browser = Browser::new(&site);
     let page = browser.get("/sign-in?x=1").body;
@@ -60,7 +60,7 @@ fn choice_of_the_menu_stays_and_leads_back() {
     assert_eq!(back.as_deref(), Some("/sign-in?x=1"));
     let page = browser.get_with("/sign-in", ("accept-language", "de")).body;
     assert!(page.contains("<h1>Zaloguj się</h1>"), "{page}");
-    // A refusal is in the language, too.
+    // A refusal is also in this language.
     let refused = browser.post("/sign-in", &[("login", "x"), ("password", "wrong")]);
     assert_eq!(refused.status, 422);
     assert!(refused.body.contains("Login lub hasło"), "{refused:#?}");
@@ -89,7 +89,7 @@ fn contest_is_shown_in_the_language_of_each_viewer() {
             german.contains("Rangliste") && german.contains("Aufgaben"),
             "{german}"
         );
-        // The choice belongs to the user, and so to each browser that the user signs in with.
+        // The choice belongs to the user, so it applies in each browser in which the user signs in.
         let mut other = Browser::new(&site);
         let fields = [("login", "bob"), ("password", "correct horse")];
         assert_eq!(other.post("/sign-in", &fields).status, 303);
@@ -141,7 +141,7 @@ fn is_foreign(element: &Element) -> bool {
             .is_some_and(|class| class.contains("statement"))
 }
 
-/// Collects the text of a page in its order, except what is not translated.
+/// Collects the text of a page in order, except what is not translated.
 fn collect(element: ElementRef<'_>, text: &mut String) {
     for child in element.children() {
         match child.value() {
@@ -175,7 +175,7 @@ fn unmarked(text: &str) -> BTreeSet<String> {
     words.map(str::to_owned).collect()
 }
 
-/// The words of a page that no message has.
+/// The words of a page that are in no message.
 fn literals(page: &Html) -> BTreeSet<String> {
     let mut text = String::new();
     collect(page.root_element(), &mut text);

@@ -1,4 +1,4 @@
-//! How often things may be done. `wrong_passwords_are_throttled` has the sign-in.
+//! Limits on how often actions may be repeated. `wrong_passwords_are_throttled` tests the sign-in.
 
 use super::support::{Answer, Browser, Site};
 use super::{contestant, first_admin, make_contest};
@@ -33,7 +33,7 @@ fn sign_ups_of_one_address_are_limited() {
         ("password", "correct horse"),
     ];
     assert_eq!(eve.post("/sign-up", &right).status, 429);
-    // Users still sign in.
+    // Users can still sign in.
     let fields = [("login", "ada"), ("password", "correct horse")];
     assert_eq!(eve.post("/sign-in", &fields).status, 303);
 }
@@ -69,7 +69,7 @@ fn requests_of_programs_are_limited() {
     let (before, answer) = refused_after(1300, || program.get_as(&token, path));
     assert_eq!(before, 1200);
     assert_eq!(answer.headers["content-type"], "application/problem+json");
-    // Another user and programs without a token are counted apart.
+    // Another user and programs without a token are counted separately.
     assert_eq!(program.get_as("", path).status, 200);
     let wrong = "0".repeat(64);
     let (before, _) = refused_after(1300, || program.get_as(&wrong, path));

@@ -1,4 +1,4 @@
-//! Sign-in at another service, with a provider that makes real and wrong tokens.
+//! Sign-in with another service, whose provider issues valid and invalid tokens.
 
 use super::entry::entry_link;
 use super::provider::{CLIENT, Provider, SECRET, Signed};
@@ -46,7 +46,7 @@ fn with_each(adds_users: bool, test: impl Fn(Site, Provider)) {
     }
 }
 
-/// Begins a sign-in and lets the person agree. Returns the path to which the browser comes back.
+/// Begins a sign-in and lets the person agree. Returns the path to which the browser returns.
 fn agreed(browser: &mut Browser, provider: &Provider) -> String {
     let answer = browser.get("/oidc/sign-in");
     assert_eq!(answer.status, 303, "{answer:#?}");
@@ -58,7 +58,8 @@ fn sign_in(browser: &mut Browser, provider: &Provider) -> Answer {
     browser.get(&back)
 }
 
-/// Begins to link the account and lets the person agree. Returns the path to come back to.
+/// Begins to link the account and lets the person agree. Returns the path to which the browser
+/// returns.
 fn linking(browser: &mut Browser, provider: &Provider) -> String {
     let page = browser.post("/account/oidc/link", &[]);
     assert_eq!(page.status, 200, "{page:#?}");
@@ -94,7 +95,7 @@ fn person_signs_up_once_and_signs_in_again() {
         // Another algorithm, new keys and another name lead to the same user.
         for signed in [Signed::Curve, Signed::NewRsa] {
             if signed == Signed::NewRsa {
-                // The site asks for keys only after a pause.
+                // The site reads the keys again only after a pause.
                 std::thread::sleep(std::time::Duration::from_secs(6));
             }
             provider.sign(signed);
@@ -104,7 +105,8 @@ fn person_signs_up_once_and_signs_in_again() {
             assert_eq!(answer.status, 303, "{signed:?}: {answer:#?}");
             assert!(again.get("/account").body.contains("<strong>olga</strong>"));
         }
-        // Another person gets another user, also with the same names and an unverified address.
+        // Another person receives a separate user, even with the same names and an unverified
+        // address.
         provider.claim(json!({ "sub": "person-2", "email_verified": false }));
         let mut other = Browser::new(&site);
         sign_in(&mut other, &provider);
@@ -176,7 +178,8 @@ fn users_link_their_accounts_where_no_users_are_added() {
         let mut other = Browser::new(&site);
         sign_in(&mut other, &provider);
         assert!(other.get("/account").body.contains("<strong>bob</strong>"));
-        // In a browser that two users share, the second does not end what the first has begun.
+        // In a browser that two users share, the second cannot end the flow that the first has
+        // begun.
         provider.claim(json!({ "sub": "person-3" }));
         let mut shared = Browser::new(&site);
         shared.sign_up("/sign-up", "carl");
@@ -186,7 +189,7 @@ fn users_link_their_accounts_where_no_users_are_added() {
         assert_eq!(shared.get(&back).status, 403);
         assert!(!shared.get("/account").body.contains("Linked with"));
         provider.claim(json!({}));
-        // A person is linked with one user.
+        // An identity is linked to only one user.
         let back = linking(&mut eve, &provider);
         assert_eq!(eve.get(&back).status, 403);
 
@@ -197,7 +200,7 @@ fn users_link_their_accounts_where_no_users_are_added() {
 }
 
 #[test]
-fn wrong_answers_of_the_provider_sign_no_person_in() {
+fn invalid_provider_answers_sign_in_no_person() {
     let (site, provider) = start(None, true);
     let mut admin = first_admin(&site);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -299,13 +302,13 @@ fn wrong_answers_of_the_provider_sign_no_person_in() {
         303,
         "the provider answers again"
     );
-    // Only the two persons that have signed in are users.
+    // Only the two people with valid sign-ins have become users.
     let users = admin.get("/users").body;
     assert_eq!(users.matches(">olga").count(), 1, "{users}");
 }
 
 #[test]
-fn second_factor_is_asked_for_after_the_other_service() {
+fn second_factor_is_required_after_the_other_service() {
     let (site, provider) = start(None, false);
     first_admin(&site);
     let mut bob = Browser::new(&site);
@@ -335,7 +338,7 @@ fn site_without_a_provider_has_no_such_pages() {
 }
 
 #[test]
-fn sign_in_leads_back_to_an_entry_link_and_to_no_other_site() {
+fn sign_in_returns_to_an_entry_link_and_to_no_other_site() {
     let (site, provider) = start(None, true);
     let mut admin = first_admin(&site);
     let contest = make_contest(&mut admin);
@@ -365,7 +368,13 @@ fn administrators_see_the_provider_without_its_secret() {
     let mut admin = first_admin(&site);
     let page = admin.get("/settings").body;
     let callback = format!("{SITE}/oidc/callback");
-    for shown in ["School", &provider.url, CLIENT, &callback, "first sign-in"] {
+    for shown in [
+        "School",
+        &provider.url,
+        CLIENT,
+        &callback,
+        "when they first sign in",
+    ] {
         assert!(page.contains(shown), "{shown}: {page}");
     }
     assert!(!page.contains(SECRET), "{page}");

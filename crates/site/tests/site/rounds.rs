@@ -209,7 +209,7 @@ fn members_of_a_team_share_submissions_and_a_row() {
             let text = |row: &Value| format!("{} {}", row["name"].as_str().unwrap(), row["place"]);
             rows.iter().map(text).collect()
         };
-        // Members have no rows of their own.
+        // Members have no separate rows.
         assert_eq!(names(&mut eve, ""), ["=Team 1", "eve 2"]);
         let csv = format!("/contests/{}/ranking.csv", cup.contest);
         assert!(eve.get(&csv).body.contains("\r\n1,'=Team,"));
@@ -235,7 +235,7 @@ fn members_of_a_team_share_submissions_and_a_row() {
         let ranking = format!("/contests/{}/ranking", cup.contest);
         assert!(!eve.get(&ranking).body.contains("Guests"), "a hidden group");
         assert_eq!(admin.post(&format!("{team}/delete"), &[]).status, 403);
-        // A former member keeps the own submissions only.
+        // A former member keeps access only to their own submissions.
         for login in ["bob", "cat"] {
             assert_eq!(
                 admin
@@ -307,7 +307,7 @@ fn problems_of_a_round_are_moved_by_its_staff() {
 }
 
 #[test]
-fn problems_are_seen_and_solved_by_the_own_clock() {
+fn problems_are_seen_and_solved_by_the_clock_of_the_participant() {
     with_each(|site| {
         let mut admin = first_admin(&site);
         let cup = Cup::new(&mut admin);
@@ -338,7 +338,7 @@ fn problems_are_seen_and_solved_by_the_own_clock() {
         let json = cup.json(&mut bob, "");
         assert!(cell(&json, "bob")["minute"].as_i64() < Some(60), "{json}");
 
-        // A delayed participant does not know of the round, which has begun for others.
+        // A delayed participant does not see the round, which has begun for others.
         assert_eq!(cup.rules(&mut admin, "", ""), 303);
         let id = cup.participant(&mut admin, "bob");
         let delay = (500 * 366 * 24 * 60).to_string();
@@ -367,7 +367,7 @@ fn problems_are_seen_and_solved_by_the_own_clock() {
         assert_eq!(
             cup.try_to_submit(&mut bob, RIGHT).0,
             403,
-            "the own end has passed"
+            "the participant's own end has passed"
         );
     });
 }
@@ -383,7 +383,7 @@ fn ranking_is_sent_again_only_if_it_has_changed() {
     let etag = cup.etag(&mut bob);
     let path = format!("/contests/{}/ranking?part=tables", cup.contest);
     let same = bob.get_with(&path, ("if-none-match", &etag));
-    // The judge may have changed the ranking meanwhile.
+    // The judge may have changed the ranking in the meantime.
     assert!(
         same.status == 304 || same.headers["etag"] != etag.as_str(),
         "{same:#?}"

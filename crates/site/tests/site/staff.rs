@@ -167,9 +167,9 @@ fn text_is_printed_for_its_sender_and_the_staff() {
         }
         assert_eq!(stranger.get(&path).status, 404);
         assert_eq!(bob.post("/prints/1/done", &[]).status, 404);
-        assert!(bob.get(&path).body.contains(">Waits<"));
+        assert!(bob.get(&path).body.contains(">Waiting<"));
         assert_eq!(admin.post("/prints/1/done", &[]).status, 303);
-        assert!(!bob.get(&path).body.contains(">Waits<"));
+        assert!(!bob.get(&path).body.contains(">Waiting<"));
         for _ in 0..9 {
             assert_eq!(send(&mut bob, "x"), 303);
         }

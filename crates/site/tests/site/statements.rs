@@ -76,7 +76,7 @@ fn log_of(browser: &mut Browser, answer: &Answer) -> String {
     browser.get(&format!("{page}/log")).body
 }
 
-/// A contest whose problem has another statement from now on. Returns the log of the job, too.
+/// A contest whose problem now has this statement, and the log of the job.
 fn contest_with(admin: &mut Browser, statement: &str) -> (Contest, String) {
     let contest = make_contest(admin);
     let versions = format!("/problems/{}/versions", contest.package);
@@ -317,7 +317,7 @@ fn lua_in_a_latex_statement_does_no_more_than_latex() {
 }
 
 #[test]
-fn error_of_latex_is_shown_to_the_owner_only() {
+fn latex_error_is_shown_only_to_the_owner() {
     if !has_tex_or_skips() {
         return;
     }

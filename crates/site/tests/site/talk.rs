@@ -123,7 +123,7 @@ fn question_is_seen_by_its_team_and_an_answer_by_all() {
         let waiting = cup.admin.get(&format!("{list}?show=unanswered"));
         assert!(!waiting.body.contains("What-is-a?"), "{waiting:#?}");
 
-        // What concerns a round that has not begun does not exist.
+        // Clarifications about a round that has not begun are hidden.
         let mut later = round("");
         later[1].1 = "2998-01-01T00:00";
         let path = format!("/rounds/{}", cup.contest.round);
@@ -172,7 +172,7 @@ fn answer_is_new_until_its_reader_marks_it() {
         assert_eq!(cup.bob.post(&read, &[("until", &until)]).status, 303);
         assert!(!cup.bob.get(&page).body.contains("new answer"));
 
-        // An announcement about a problem is new from the start of the round on.
+        // An announcement about a problem is new after the start of the round.
         let mut later = round("");
         later[1].1 = "2998-01-01T00:00";
         let path = format!("/rounds/{}", cup.contest.round);
@@ -184,7 +184,7 @@ fn answer_is_new_until_its_reader_marks_it() {
         assert_eq!(cup.admin.post(&path, &round("")).status, 303);
         assert!(cup.bob.get(&page).body.contains("1 new answer"));
 
-        // A withdrawn announcement is seen by the staff alone.
+        // Only the staff sees a withdrawn announcement.
         let body = cup.admin.get("/clarifications/1").body;
         let before = hidden(&body, "answered");
         assert_eq!(
@@ -200,7 +200,7 @@ fn answer_is_new_until_its_reader_marks_it() {
 }
 
 #[test]
-fn canned_answers_belong_to_a_contest_and_questions_have_a_rate() {
+fn canned_answers_belong_to_a_contest_and_questions_are_throttled() {
     with_each(|site| {
         let mut cup = Cup::new(&site);
         let path = format!("/contests/{}/canned-answers", cup.contest.id);
@@ -248,7 +248,7 @@ fn streams_report_what_their_viewers_may_know() {
         let own = [follow(bob, &live), follow(cat, &submissions)];
         let other = [follow(eve, &live), follow(eve, &ranking)];
         std::thread::sleep(Duration::from_millis(700));
-        // Zoe's question concerns zoe and the staff.
+        // Only Zoe and the staff see Zoe's question.
         assert_eq!(ask(&mut zoe, &cup.contest, "", "Why?"), 303);
         for stream in own.into_iter().chain(other) {
             let events = stream.join().expect("a stream");

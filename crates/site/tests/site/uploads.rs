@@ -3,9 +3,10 @@
 use super::support::{Browser, Site, archive, files_of_sum};
 use super::{first_admin, with_each};
 
-/// More than a package may have of other files, and more than the site needs otherwise.
+/// The size of a large package in bytes. It exceeds the limit of other uploads and the memory that
+/// the site otherwise needs.
 const LARGE: usize = 100 << 20;
-/// Memory that the site may use beside a large file, in KiB.
+/// The memory that the site may use in addition to a large file, in KiB.
 const ALLOWANCE: u64 = 48 << 10;
 
 #[test]
@@ -65,7 +66,7 @@ fn package_is_bounded_and_stored_as_it_was_sent() {
             answer.contains(&format!("content-length: {}", package.len())),
             "{answer}"
         );
-        // No part of a refused file stays.
+        // No part of a refused file is kept.
         let blobs = std::fs::read_dir(site.data().join("blobs")).expect("files");
         let names = blobs.filter_map(|file| file.ok()?.file_name().into_string().ok());
         let partial: Vec<String> = names.filter(|name| name.starts_with('.')).collect();

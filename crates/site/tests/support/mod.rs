@@ -1,4 +1,4 @@
-//! A running site, and browsers without a window.
+//! A running site, and headless browsers.
 
 pub mod contest;
 pub mod postgres;
@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The user that runs the site if root starts the tests: the site refuses to run as root.
+/// The user as which the site runs if root starts the tests, because the site refuses to run as
+/// root.
 const USER: &str = "61234";
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(120);
@@ -22,7 +23,7 @@ pub struct Site {
     pub url: String,
     /// The path of the link for the first administrator.
     pub setup: Option<String>,
-    /// The password of the users of the example contest, if the site has made one.
+    /// The password of the users of the example contest, if the site has created one.
     pub demo: Option<String>,
     directory: tempfile::TempDir,
     database: Option<String>,
@@ -37,7 +38,7 @@ struct Launched {
     demo: Option<String>,
 }
 
-/// What a subcommand has done.
+/// The result of a subcommand.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -72,12 +73,12 @@ fn open(directory: &Path) {
 
 /// An executable that was built for the tests.
 fn built(name: &str) -> PathBuf {
-    // The test lies in `deps`, below the directory of the programs.
+    // The test is in `deps`, below the directory of the programs.
     let test = std::env::current_exe().expect("the path of the test");
     test.ancestors().nth(2).expect("a directory").join(name)
 }
 
-/// Copies programs that were built to a directory that every user can read.
+/// Copies built programs to a directory that every user can read.
 ///
 /// Another process writes the copies. If this process wrote them, a child that another thread forks
 /// at that moment would inherit a writable descriptor, and the copy could not be executed until the
@@ -89,12 +90,12 @@ fn copy_programs(names: &[&str], to: &Path) {
 }
 
 impl Site {
-    /// Starts a site with a database of SQLite, or with the one of this address.
+    /// Starts a site with a database of SQLite, or with the database at this address.
     pub fn start(database: Option<String>) -> Site {
         Site::start_with(database, &[])
     }
 
-    /// The same with further options, which the site also gets when it is started again.
+    /// Starts a site with additional options, which also apply when it is started again.
     pub fn start_with(database: Option<String>, options: &'static [&'static str]) -> Site {
         let directory = tempfile::tempdir().expect("a directory");
         open(directory.path());
@@ -111,7 +112,7 @@ impl Site {
         }
     }
 
-    /// Chooses the options with which the site is started again.
+    /// Sets the options with which the site is started again.
     pub fn with_options(mut self, options: &'static [&'static str]) -> Site {
         self.options = options;
         self
@@ -188,7 +189,7 @@ impl Site {
         Ran::of(&mut command)
     }
 
-    /// Starts a subcommand for the data of this site, which reads what the caller writes.
+    /// Starts a subcommand for the data of this site. It reads the input that the caller writes.
     pub fn begin(&self, subcommand: &str, arguments: &[&str]) -> Child {
         let mut command = program(self.directory.path(), "millibox-site");
         command
@@ -200,7 +201,7 @@ impl Site {
         command.spawn().expect("a program")
     }
 
-    /// The greatest memory that the site has used, in KiB.
+    /// The peak memory of the site, in KiB.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("a running site");
@@ -214,7 +215,7 @@ impl Site {
         self.database.as_deref()
     }
 
-    /// Lets every user write a directory in the directory of this site.
+    /// Lets every user write to a directory in the directory of this site.
     pub fn open_directory(&self, name: &str) {
         open(&self.path(name));
     }
@@ -296,7 +297,7 @@ fn launch(directory: &Path, database: Option<&str>, options: &[&str]) -> Launche
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
     let url = line(&mut lines).expect("an address");
     let url = url.rsplit(' ').next().expect("an address").to_owned();
-    // All lines come in one write.
+    // The site writes all lines at once.
     let (mut setup, mut demo) = (None, None);
     while !lines.buffer().is_empty() {
         let line = line(&mut lines).expect("a line");
@@ -331,7 +332,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The number at the end of the address that the answer leads to.
+    /// The number at the end of the address to which the answer redirects.
     pub fn id(&self) -> i64 {
         let location = self.location.as_deref();
         let id = location.and_then(|path| path.split('/').find_map(|part| part.parse().ok()));
@@ -345,7 +346,7 @@ pub struct Browser {
     agent: ureq::Agent,
     url: String,
     cookies: BTreeMap<String, String>,
-    /// With which [`Browser::raw`] loads what programs load; empty: without a token.
+    /// The token with which [`Browser::raw`] sends requests to the API; empty means no token.
     pub token: String,
 }
 
@@ -419,8 +420,8 @@ impl Browser {
         self.read(answer)
     }
 
-    /// Loads a page and returns the answer as it was sent, with its headers. Of a stream of events,
-    /// this is the part that was sent until the stream paused for `patience`.
+    /// Loads a page and returns the answer as it was sent, with its headers. For a stream of
+    /// events, this is the part that was sent until the stream paused for `patience`.
     pub fn raw(&self, path: &str, patience: Duration) -> String {
         let host = self.url.trim_start_matches("http://");
         let mut stream = TcpStream::connect(host).expect("a connection");
@@ -451,12 +452,12 @@ impl Browser {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// Sends a form as a page of this site does.
+    /// Sends a form like a page of this site.
     pub fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
         self.post_from("same-origin", path, fields)
     }
 
-    /// Sends a form as a page of another or the same site does.
+    /// Sends a form like a page of the given site.
     pub fn post_from(&mut self, site: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
         self.post_with(("sec-fetch-site", site), path, fields)
     }
@@ -535,7 +536,7 @@ impl Browser {
         self.read(answer)
     }
 
-    /// Signs a new user up.
+    /// Signs up a new user.
     pub fn sign_up(&mut self, path: &str, login: &str) {
         let fields = [
             ("login", login),
@@ -561,7 +562,7 @@ impl Browser {
             }
             assert!(
                 Instant::now() < end,
-                "{path} never is as expected: {answer:#?}"
+                "{path} is never as expected: {answer:#?}"
             );
             std::thread::sleep(Duration::from_millis(100));
         }

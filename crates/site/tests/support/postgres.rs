@@ -66,9 +66,9 @@ fn command(name: &str) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Starts the server. It ends with this process: the kernel interrupts it with the thread that has
-/// started it, and that thread never ends by itself. A server that is killed leaves its shared
-/// memory behind; an interrupted one ends its connections and removes the memory.
+/// Starts the server, which ends with this process: the kernel interrupts the server when the
+/// thread that started it ends, and that thread never ends by itself. A killed server would leave
+/// its shared memory behind; an interrupted server closes its connections and removes the memory.
 fn start() -> Result<PathBuf, String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {

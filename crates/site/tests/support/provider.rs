@@ -1,4 +1,4 @@
-//! A small provider of OpenID Connect with real signatures. Its tokens can be made wrong.
+//! A small provider of OpenID Connect with real signatures. It can also issue invalid tokens.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 use url::Url;
 
-/// The site at the provider.
+/// The name of the site at the provider.
 pub const CLIENT: &str = "the site";
-/// Its password, with letters that must be encoded.
+/// Its password, with characters that must be encoded.
 pub const SECRET: &str = "a secret/+:%";
 
-/// How the next tokens are made.
+/// How the next tokens are signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signed {
     /// With RSA, as most providers do.
@@ -30,7 +30,7 @@ pub enum Signed {
     Curve,
     /// With a new RSA key that replaces the old one.
     NewRsa,
-    /// With an RSA key that the provider does not publish, under the name of one that it does.
+    /// With an RSA key that the provider does not publish, under the name of a published key.
     WithForeignKey,
     /// Not at all: `alg` is `none`.
     NotAtAll,
@@ -45,7 +45,7 @@ struct Code {
     redirect_uri: String,
 }
 
-/// What tests change.
+/// The state that tests change.
 #[derive(Debug)]
 struct State {
     url: String,
@@ -204,13 +204,13 @@ impl Provider {
         self.state().replays = replays;
     }
 
-    /// Answers with an error only.
+    /// Makes the provider answer all requests with an error, or as usual again.
     pub fn set_down(&self, is_down: bool) {
         self.state().is_down = is_down;
     }
 
-    /// What the provider does when a person has signed in and agreed: checks the request of the
-    /// site, and returns the address to which it leads the browser.
+    /// Acts as if a person had signed in and agreed: checks the request of the site, and returns
+    /// the address to which the provider redirects the browser.
     pub fn agree(&self, address: &str) -> String {
         let request = Url::parse(address).expect("an address");
         assert!(
