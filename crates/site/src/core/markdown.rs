@@ -13,7 +13,8 @@ const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
 
 /// Bytes of the longest statement.
 pub const MAX_STATEMENT: usize = 256 << 10;
-/// Bytes of the longest formula that is rendered. For nested groups, the time grows with its square.
+/// Bytes of the longest formula that is rendered. For nested groups, the time grows with the square
+/// of the length.
 const MAX_FORMULA: usize = 4 << 10;
 /// Commands that define others. Formulas with them may grow, and are not rendered.
 const DEFINITIONS: [&str; 6] = [

@@ -112,8 +112,8 @@ pub fn cookie_token(app: &App, headers: &HeaderMap, name: &str) -> Option<Token>
     cookie_value(app, headers, name).and_then(Token::of_hex)
 }
 
-/// What the names of cookies begin with in browsers. With this prefix, browsers accept a cookie only
-/// from this host and by HTTPS. Without it, other hosts of the domain could set the session.
+/// Returns the prefix of the names of cookies. With `__Host-`, browsers accept a cookie only from
+/// this host and over HTTPS. Otherwise, other hosts of the domain could set the session.
 fn prefix(app: &App) -> &'static str {
     if app.is_https { "__Host-" } else { "" }
 }

@@ -438,7 +438,7 @@ fn constants_are_replaced_in_latex() {
         \\newcommand{\\valueof}[1]{\\constant{#1.tex}}
         \\pdfinfo{/Keywords (\\valueof{most}; \\constant{share}; ${{n}}$)}
         \\newcount\\limit \\limit=\\constant{most}
-        \\ifnum\\limit=5000 \\else\\numberisunknown\\fi x";
+        \\unless\\ifnum\\limit=5000 \\numberisunknown\\fi x";
     let log = add(&mut admin, statement);
     assert!(log.contains("problem.en.tex: compiled"), "{log}");
     let pdf = admin.get("/problems/1/files/en.pdf").body;
