@@ -115,7 +115,7 @@ pub(crate) fn check(instructions: &[Instruction]) -> Result<(), ValidateError> {
     check_memory(instructions)
 }
 
-/// Checks one instruction that `after` more instructions follow.
+/// Checks one instruction, which is followed by `after` more.
 fn check_one(
     index: usize,
     &Instruction { code, jt, jf, k }: &Instruction,

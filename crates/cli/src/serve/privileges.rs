@@ -21,8 +21,8 @@ pub enum PrivilegeError {
     /// The kernel refuses to change the ids.
     #[error(
         "the service must not run as root, and cannot become user {uid}, group {gid}: cannot \
-         {action}: {errno}; start it as an unprivileged user, or allow it CAP_SETUID, CAP_SETGID \
-         and CAP_CHOWN with these ids mapped in its user namespace (--user names others)"
+         {action}: {errno}; start it as an unprivileged user, choose other ids with --user, or \
+         grant it CAP_SETUID, CAP_SETGID and CAP_CHOWN and map these ids in its user namespace"
     )]
     Ids {
         /// The user.
@@ -47,8 +47,8 @@ pub enum PrivilegeError {
     },
     /// Some privileges remain.
     #[error(
-        "the service must not keep root's privileges, and this kernel returns {what} after they \
-         were dropped; start it as an unprivileged user"
+        "the service must not keep root's privileges, but still has {what} after dropping them; \
+         start it as an unprivileged user"
     )]
     Kept {
         /// The remaining privileges.
@@ -113,7 +113,7 @@ fn drop_bounding_set() {
 /// Checks that the privileges have been dropped and cannot be regained.
 fn check(uid: Uid, gid: Gid) -> Result<(), PrivilegeError> {
     if [getuid(), geteuid()] != [uid; 2] || [getgid(), getegid()] != [gid; 2] {
-        return Err(PrivilegeError::Kept { what: "other ids" });
+        return Err(PrivilegeError::Kept { what: "its former ids" });
     }
     let sets = capabilities(None).map_err(|errno| PrivilegeError::Drop {
         action: "read the capabilities",

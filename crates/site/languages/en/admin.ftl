@@ -13,8 +13,8 @@ user-into = Login of the user to keep
 user-disable = Disabled: the user cannot sign in
 user-sign-in = Sign-in
 user-reset-shown =
-    At this path, the user can choose a new password, once and within 24 hours. It is shown only
-    now:
+    The user can choose a new password at the following path, once and within 24 hours. The path is
+    shown only now:
 user-reset-make = Create a link for a new password
 user-sessions-end = End all sessions
 user-merge = Merge into another user

@@ -23,7 +23,7 @@ const MAX_PARTS: usize = 512;
 /// The first byte of a token.
 const VERSION: u8 = 1;
 
-/// The beginning of a SHA-256. Programs lose by a forged one only.
+/// The beginning of a SHA-256. It is short, because a client that forges one harms only itself.
 pub type Digest = [u8; 6];
 
 /// The digests of the parts of a collection that a program has.

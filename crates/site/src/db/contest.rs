@@ -249,7 +249,7 @@ record! {
     Place { position: i64, }
 }
 
-/// The place after the greatest one, which is the first row of the statement.
+/// The place after the last one. The statement returns the greatest place first.
 async fn end(tx: &mut Tx, sql: &'static str, of: i64) -> Result<i64> {
     let last: Option<Place> = tx.first(sql, values![of]).await?;
     Ok(last.map_or(0, |last| last.position + 1))

@@ -16,8 +16,8 @@
 //! * a scope that systemd creates for the keeper, with `Delegate=yes`.
 //!
 //! A cgroup that systemd has created and not delegated is not used, even if the user may write to
-//! it. Root may write to it, and so may a user in the units of the user's own manager. systemd
-//! enables and disables controllers there as it sees fit (systemd's CGROUP_DELEGATION).
+//! it. Root may write to all such cgroups, and a user to those of the user's own systemd manager.
+//! systemd enables and disables controllers in them as it sees fit (systemd's CGROUP_DELEGATION).
 
 use super::hosts::{Hierarchy, Hosts, unit_of};
 use super::{Made, OwnCgroup, Supervisor, cause, fresh_name, remove};

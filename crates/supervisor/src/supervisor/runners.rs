@@ -105,7 +105,7 @@ impl Supervisor {
                             epoll::EventFlags::PRI,
                         );
                     }
-                    // There is no room for the descriptor, so a run there would not be limited.
+                    // Without these descriptors, the runs of this runner would not be limited.
                     if files.iter().take(2).any(Option::is_none) {
                         self.runners[index].kill_process();
                     }
@@ -121,7 +121,7 @@ impl Supervisor {
                         Ok(files) => {
                             self.runners[index].sockets = Some(Sockets::new(files, *small != 0))
                         }
-                        // There is no room for the descriptor, so a run there would not be limited.
+                        // Without these descriptors, the runs of this runner would not be limited.
                         Err(_) => self.runners[index].kill_process(),
                     }
                 }

@@ -211,7 +211,7 @@ pub enum AttachError {
     #[error("the run is not interactive")]
     NotInteractive,
     /// A terminal has no character for this signal.
-    #[error("{0}: a terminal can send only SIGINT, SIGQUIT and SIGTSTP, besides SIGKILL")]
+    #[error("{0}: with a terminal, the only signals are SIGINT, SIGQUIT, SIGTSTP and SIGKILL")]
     TerminalSignal(String),
     /// A signal that only a terminal can send.
     #[error("{0}: without a terminal, the only signal is SIGKILL")]

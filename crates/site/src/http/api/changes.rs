@@ -89,8 +89,8 @@ pub async fn changes(
     }))
 }
 
-/// The parts of all submissions of a contest that differ from those of a program of the staff.
-/// Only parts that have changed since they were read for the last time are read again.
+/// Returns the parts of a contest's submissions that differ from those which an API client of the
+/// staff already has. Reads only the parts that have changed since they were last read.
 async fn of_staff(
     db: &Db,
     memory: &Memory,
