@@ -9,11 +9,12 @@ const COLUMNS: usize = 100;
 const RESULTS: &str = "\
 A cell counts programs by their result:
 
-* *contained*: the program itself found that every attempt was refused. *at a limit*: the sandbox
-* ended the run at a limit, as expected. *ended*: the run ended differently, as expected: for
-* example by a signal. *exception*: the program succeeds, or uses more than its limit, for a
-* documented reason. *not held*: the program succeeds, but should not. *not tried*: the machine
-* lacks something that the program needs.
+* *contained*: the program itself found that every attempt was refused.
+* *at a limit*: the sandbox ended the run at a limit, as expected.
+* *ended*: the run ended differently, as expected: for example by a signal.
+* *exception*: the program succeeds, or uses more than its limit, for a documented reason.
+* *not held*: the program succeeds, but should not.
+* *not tried*: the machine lacks something that the program needs.
 
 A program that runs under several seccomp profiles counts once, with its weakest result. The last
 column is the longest real time that one run of `/bin/true` took in another slot of the same

@@ -113,7 +113,9 @@ fn drop_bounding_set() {
 /// Checks that the privileges have been dropped and cannot be regained.
 fn check(uid: Uid, gid: Gid) -> Result<(), PrivilegeError> {
     if [getuid(), geteuid()] != [uid; 2] || [getgid(), getegid()] != [gid; 2] {
-        return Err(PrivilegeError::Kept { what: "its former ids" });
+        return Err(PrivilegeError::Kept {
+            what: "its former ids",
+        });
     }
     let sets = capabilities(None).map_err(|errno| PrivilegeError::Drop {
         action: "read the capabilities",
