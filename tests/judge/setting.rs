@@ -3,7 +3,7 @@
 use millibox::{Backend, BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker, judge};
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::verdict::TestResult;
+use millibox_judge::result::TestResult;
 use millibox_languages::program::{Executable, Limits};
 use millibox_tests::{builder, set_mode, start};
 use std::ffi::OsString;

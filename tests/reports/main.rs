@@ -1,11 +1,13 @@
 //! Scoring and reports of real runs, judged in parallel.
 
 use millibox::{BackendChoice, Outcome, Supervisor};
+use millibox_judge::failure::RunFault;
 use millibox_judge::report::{
     JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo, SubmissionReport, json,
 };
+use millibox_judge::result::{Reason, TestResult};
 use millibox_judge::scoring::{JudgedTest, Plan, Progress};
-use millibox_judge::verdict::{TestResult, Verdict};
+use millibox_judge::verdict::Verdict;
 use millibox_languages::program::Limits;
 use millibox_package::model::{Expected, Format, Rules, Scoring};
 use millibox_tests::{builder, has_cgroups_or_skips, request, result, start};
@@ -37,17 +39,11 @@ fn judge(supervisor: &Supervisor, arguments: &[&str]) -> JudgedTest {
         Outcome::Exited(_) => Verdict::RunTimeError,
         _ => Verdict::JudgeError,
     };
-    let reason = if verdict == Verdict::Accepted {
-        String::new()
-    } else {
-        run.to_string()
-    };
+    let ended = || Reason::Run(RunFault::Ended(Box::new(run.clone())));
     let result = TestResult {
-        verdict,
-        reason,
-        comment: String::new(),
+        reason: (verdict != Verdict::Accepted).then(ended),
         run: Some(run),
-        ..TestResult::judge_error("")
+        ..TestResult::new(verdict)
     };
     JudgedTest {
         result,

@@ -107,7 +107,7 @@ impl Table<'_> {
         );
         match (result.verdict, result.run) {
             (Verdict::Accepted, Some(run)) => Ok(Duration::from_nanos(run.figures.real_time_ns)),
-            (verdict, _) => Err(format!("{verdict:?}: {}", result.reason).into()),
+            (verdict, _) => Err(format!("{verdict:?}: {:?}", result.reason).into()),
         }
     }
 }

@@ -12,7 +12,8 @@ use crate::checker::CheckerInstance;
 use crate::failure::{RunFault, Step};
 use crate::feedback::Feedback;
 use crate::pump::{Input, Output, Sink, pump};
-use crate::verdict::{TestResult, Verdict};
+use crate::result::{Reason, TestResult};
+use crate::verdict::Verdict;
 use millibox::{Outcome, RunResult, Supervisor, World};
 use millibox_languages::program::{Executable, Limits};
 use std::ffi::OsString;
@@ -93,7 +94,7 @@ fn run_until(
 }
 
 /// Returns the verdict and the fault if the result of a submission's run determines them without a
-/// checker. [`TestResult::reason`] shows the fault's text. `None` means that the output decides.
+/// checker. `None` means that the output decides.
 ///
 /// Faults are checked in this order: time, memory, output, run-time error. The sandbox samples CPU
 /// time, so a run can finish before the sandbox notices that it has exceeded a limit. Such a run
@@ -143,37 +144,34 @@ pub(crate) fn judge_pass(
     };
     let mut result = TestResult {
         run: Some(ran.result),
-        ..TestResult::judge_error("")
+        ..TestResult::new(Verdict::JudgeError)
     };
     if let Some((verdict, fault)) = result
         .run
         .as_ref()
         .and_then(|run| judge_run(run, trial.limits))
     {
-        let reason = match (verdict, trial.executable.argv.first()) {
-            (Verdict::JudgeError, Some(program)) => {
-                format!("the submission's run of {program:?}: {fault}")
-            }
-            _ => fault.to_string(),
+        let reason = match (verdict, trial.executable.argv.first().cloned()) {
+            (Verdict::JudgeError, Some(program)) => Reason::RunUnfinished { program, fault },
+            _ => Reason::Run(fault),
         };
         return TestResult {
             verdict,
-            reason,
+            reason: Some(reason),
             ..result
         };
     }
     match checker.check(worker, &trial.case, ran.output, feedback) {
         Ok(checked) => {
             result.verdict = checked.answer.verdict;
-            result.reason = checked
-                .answer
-                .failure
-                .map_or_else(String::new, |failure| format!("checker: {failure}"));
+            result.reason = checked.answer.failure.map(Reason::Checker);
             result.comment = checked.answer.comment;
             result.score = checked.answer.points;
             result.checker = checked.figures;
         }
-        Err(failure) => result.reason = format!("checker: {}", worker.shown(failure)),
+        Err(failure) => {
+            result.reason = Some(Reason::NotChecked(worker.shown(failure).into()));
+        }
     }
     result
 }

@@ -2,8 +2,8 @@
 //!
 //! A [`JudgeFailure`] becomes the reason for a judge error, never for another verdict.
 
+use crate::convention::Suffix;
 use crate::feedback::FeedbackError;
-use crate::scoring::GraderFailure;
 use millibox::RunResult;
 use millibox_languages::staging::StagingError;
 use millibox_package::tokens::FlagError;
@@ -124,6 +124,48 @@ impl JudgeFailure {
             _ => {}
         }
     }
+}
+
+/// Why a grader gave no usable answer, with its standard error.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{fault}{}", Suffix(.stderr))]
+#[non_exhaustive]
+pub struct GraderFailure {
+    /// The reason.
+    pub fault: GraderFault,
+    /// Beginning and end of the grader's standard error, made printable. It may be empty.
+    pub stderr: String,
+}
+
+impl GraderFailure {
+    /// Creates a failure with an excerpt of the grader's standard error, which may be empty.
+    pub fn new(fault: GraderFault, stderr: String) -> GraderFailure {
+        GraderFailure { fault, stderr }
+    }
+}
+
+/// Why a grader's answer is unusable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraderFault {
+    /// The run did not exit.
+    #[error("{0}")]
+    Ended(Box<RunResult>),
+    /// The grader exited with a status other than 0.
+    #[error("exited with {0}, not with 0")]
+    Status(i32),
+    /// The answer is too long.
+    #[error("printed more than {limit} bytes")]
+    TooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The answer is not a verdict and a score.
+    #[error("printed {0:?}, not a verdict (AC, WA, TLE, RTE, OLE, MLE) and a score")]
+    Unknown(String),
+    /// The grader reported its own failure.
+    #[error("reports that the judge failed (JE)")]
+    JudgeError,
 }
 
 /// How a run ended, if that decides the verdict.

@@ -6,9 +6,9 @@
 
 use crate::cancel::CancelToken;
 use crate::convention::stderr_excerpt;
-use crate::failure::{JudgeFailure, Step};
+use crate::failure::{GraderFailure, GraderFault, JudgeFailure, Step};
 use crate::pump::{Input, Output, Sink, memory_file, pump, sealed};
-use crate::scoring::{Grade, GraderFailure, GraderFault, Grading};
+use crate::scoring::{Grade, Grading};
 use millibox::{Outcome, Supervisor};
 use millibox_languages::program::{Executable, Limits};
 use std::ffi::OsString;
@@ -89,10 +89,7 @@ impl Grader {
             _ => Err(GraderFault::Ended(Box::new(run))),
         };
         grade.map_err(|fault| {
-            JudgeFailure::Grader(GraderFailure {
-                fault,
-                stderr: stderr_excerpt(&stderr_head),
-            })
+            JudgeFailure::Grader(GraderFailure::new(fault, stderr_excerpt(&stderr_head)))
         })
     }
 }

@@ -17,11 +17,13 @@
 //! | `trial` | a submission on a test |
 //! | `worker` | the state of one judging thread |
 //! | `validator` | a package's own checker or interactor |
-//! | `failure` | errors of judging that are not the submission's fault |
 //! | `scoring` | results of groups and submissions; which tests are not needed |
+//! | `result` | the result of one test |
+//! | `points_error` | why points are invalid |
+//! | `failure` | errors of judging that are not the submission's fault |
 //! | `convention` | the answers of checkers and interactors |
 //! | `feedback` | the directory in which a checker or interactor leaves files |
-//! | `verdict` | the result of one test |
+//! | `verdict` | verdicts and points |
 //! | `cancel` | cancelling a call that judges submissions |
 #![forbid(unsafe_code)]
 
@@ -37,8 +39,10 @@ pub mod judge;
 #[cfg(test)]
 mod messages;
 pub mod passes;
+mod points_error;
 mod pump;
 pub mod report;
+pub mod result;
 pub mod scoring;
 pub mod time_limit;
 pub mod tool;

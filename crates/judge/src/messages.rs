@@ -1,13 +1,14 @@
 //! Compares the messages of the judge's errors with a golden file.
 
 use crate::convention::{AnswerFault, Limit, ValidatorFailure};
-use crate::failure::{JudgeFailure, RunFault, Step};
+use crate::failure::{GraderFailure, GraderFault, JudgeFailure, RunFault, Step};
 use crate::feedback::{Excess, FeedbackError};
 use crate::judge::{
     MachineError, Measurement, MeasurementFault, PackageError, PackageFault, PackageProblem, Role,
     SelectionError,
 };
-use crate::scoring::{GraderFailure, GraderFault, PlanError, PointsError};
+use crate::result::Reason;
+use crate::scoring::{GroupFault, GroupReason, PartName, PlanError, PointsError, Skip, SkipCause};
 use crate::tool::ToolFailure;
 use glob::Pattern;
 use millibox::{Backend, BackendCause, BackendRefusal, BackendStep, Outcome, RunResult};
@@ -35,7 +36,11 @@ fn judge_messages_match_golden_file() {
     let stderr = || "Traceback: x".to_owned();
     let errno = Errno::ACCESS;
     let test = || "secret/1".to_owned();
-    let reason = || "[reason]".to_owned();
+    let checker = || Reason::Checker(ValidatorFailure::new(AnswerFault::BothScores, stderr()));
+    let interactor = || {
+        let fault = AnswerFault::Ended(run(Outcome::Signaled(11)));
+        Reason::Interactor(ValidatorFailure::new(fault, String::new()))
+    };
     let staging = || StagingError::TooDeep("p/data".into());
     let flag = || FlagError::NoNumber {
         flag: "float_tolerance".into(),
@@ -43,7 +48,22 @@ fn judge_messages_match_golden_file() {
     let fault = |problem| PackageFault::new(Path::new("p/check.c"), problem);
     let rejected = || MeasurementFault::NotAccepted {
         test: test(),
-        reason: reason(),
+        reason: None,
+        comment: "[reason]".to_owned(),
+    };
+    let skip = |cause, part| Skip { cause, part };
+    let group = || "secret/a".to_owned();
+    let of_test = |reason| GroupReason::Test {
+        test: test(),
+        reason,
+    };
+    let pass = |reason: Option<Reason>| Reason::Pass {
+        number: 2,
+        reason: reason.map(Box::new),
+    };
+    let points = |reason: Option<Reason>| Reason::Points {
+        reason: reason.map(Box::new),
+        error: PointsError::Rejected,
     };
     let limit = |limit, key| AnswerFault::LimitReached {
         run: run(Outcome::CpuTimeLimit),
@@ -494,7 +514,7 @@ fn judge_messages_match_golden_file() {
                     submission: "accepted/a.c".to_owned(),
                     fault: MeasurementFault::TestFailed {
                         test: test(),
-                        reason: reason(),
+                        reason: Some(checker()),
                     },
                 },
             ),
@@ -502,6 +522,14 @@ fn judge_messages_match_golden_file() {
             (
                 "PackageProblem::NotCounted",
                 &PackageProblem::NotCounted { fault: rejected() },
+            ),
+            (
+                "MeasurementFault::NotAccepted, reason",
+                &MeasurementFault::NotAccepted {
+                    test: test(),
+                    reason: Some(Reason::Run(RunFault::CpuTime)),
+                    comment: "[comment]".to_owned(),
+                },
             ),
             (
                 "PackageProblem::NotCounted, judge",
@@ -514,6 +542,53 @@ fn judge_messages_match_golden_file() {
                 &PackageProblem::NotCounted {
                     fault: MeasurementFault::NotFinished,
                 },
+            ),
+            ("Reason::Run, time", &Reason::Run(RunFault::CpuTime)),
+            ("Reason::Run, real time", &Reason::Run(RunFault::RealTime)),
+            ("Reason::Run, memory", &Reason::Run(RunFault::Memory)),
+            ("Reason::Run, output", &Reason::Run(RunFault::Output)),
+            (
+                "Reason::RunUnfinished",
+                &Reason::RunUnfinished {
+                    program: "/box/program".into(),
+                    fault: RunFault::Ended(run(Outcome::Killed)),
+                },
+            ),
+            ("Reason::Checker", &checker()),
+            (
+                "Reason::NotChecked",
+                &Reason::NotChecked(JudgeFailure::NoAnswer.into()),
+            ),
+            ("Reason::Interactor", &interactor()),
+            (
+                "Reason::Judge",
+                &Reason::Judge(JudgeFailure::NoAnswerForInteractor.into()),
+            ),
+            ("Reason::Pass", &pass(Some(checker()))),
+            ("Reason::Pass, validator", &pass(None)),
+            ("Reason::Points", &points(None)),
+            ("Reason::Points, pass", &points(Some(pass(None)))),
+            ("GroupReason::Test", &of_test(Some(checker()))),
+            ("GroupReason::Test, checker", &of_test(None)),
+            (
+                "GroupReason::Group",
+                &GroupReason::Group {
+                    group: group(),
+                    fault: GroupFault::Points(PointsError::Negative(-1.0)),
+                },
+            ),
+            (
+                "GroupFault::Grader",
+                &GroupFault::Grader(JudgeFailure::NoGrader.into()),
+            ),
+            ("GroupFault::GraderDecision", &GroupFault::GraderDecision),
+            (
+                "Skip, group ended",
+                &skip(SkipCause::GroupEnded, PartName::Test(test())),
+            ),
+            (
+                "Skip, required group",
+                &skip(SkipCause::RequiredGroup, PartName::Group(group())),
             ),
         ],
     );

@@ -8,8 +8,9 @@
 
 use crate::failure::JudgeFailure;
 use crate::feedback::Feedback;
+use crate::result::{Reason, TestResult};
 use crate::trial::Trial;
-use crate::verdict::{TestResult, Verdict};
+use crate::verdict::Verdict;
 use crate::worker::Worker;
 use millibox::Figures;
 use std::path::PathBuf;
@@ -53,17 +54,13 @@ pub fn judge(
             }
             Err(failure) => {
                 result.verdict = Verdict::JudgeError;
-                result.reason = worker.shown(failure).to_string();
+                result.reason = Some(Reason::Judge(worker.shown(failure).into()));
                 result.score = None;
             }
         }
         if result.verdict != Verdict::Accepted {
-            let reason = if result.reason.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", result.reason)
-            };
-            result.reason = format!("pass {number}{reason}");
+            let reason = result.reason.map(Box::new);
+            result.reason = Some(Reason::Pass { number, reason });
         }
         result.passes = Some(number);
         peak.write_to(&mut result);

@@ -1,6 +1,5 @@
-//! Verdicts and the result of one test.
+//! Verdicts and points.
 
-use millibox::{Figures, RunResult};
 use serde::Serialize;
 
 /// The verdict on a test, a group or a submission. The order, from best to worst, is the same as in
@@ -43,29 +42,6 @@ impl Verdict {
     }
 }
 
-/// The result of one test.
-#[derive(Debug, Clone)]
-pub struct TestResult {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The reason in a few words for the submission's author: `exited with 3`, `killed by signal
-    /// SEGV`, `CPU time limit`. For a judge error it names the failure and the remedy. It is empty
-    /// if the checker decided. For a multi-pass problem it begins with the pass.
-    pub reason: String,
-    /// The checker's comment, made printable, cut at [`COMMENT_LIMIT`].
-    pub comment: String,
-    /// Points from the checker. Sim and testlib give a fraction from 0 to 1, ICPC the number in
-    /// `score.txt`.
-    pub score: Option<Points>,
-    /// The submission's run. `None` if the submission did not run. With several passes, this is the
-    /// last run, with the maximum of each figure over all passes.
-    pub run: Option<RunResult>,
-    /// The figures of the checker or interactor. `None` for a built-in checker.
-    pub checker: Option<Figures>,
-    /// Number of passes that began, for a multi-pass problem.
-    pub passes: Option<u32>,
-}
-
 /// Points of one test from a checker.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -78,18 +54,3 @@ pub enum Points {
 
 /// Maximum length of a comment in bytes.
 pub const COMMENT_LIMIT: usize = 2048;
-
-impl TestResult {
-    /// Creates a judge error. `reason` names the failure and the remedy.
-    pub fn judge_error(reason: impl Into<String>) -> TestResult {
-        TestResult {
-            verdict: Verdict::JudgeError,
-            reason: reason.into(),
-            comment: String::new(),
-            score: None,
-            run: None,
-            checker: None,
-            passes: None,
-        }
-    }
-}

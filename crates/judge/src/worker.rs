@@ -3,8 +3,9 @@
 use crate::cancel::CancelToken;
 use crate::failure::{JudgeFailure, Step};
 use crate::feedback::{Feedback, FeedbackPlace};
+use crate::result::{Reason, TestResult};
 use crate::validator::OutputValidator;
-use crate::verdict::TestResult;
+use crate::verdict::Verdict;
 use millibox::{Supervisor, World};
 use millibox_languages::staging::{Ids, private_directory, stage_file};
 use millibox_package::Unpacked;
@@ -81,7 +82,10 @@ impl<'a> Worker<'a> {
 
     /// Returns the result of a test on which the judge failed.
     pub(crate) fn judge_error(&self, failure: JudgeFailure) -> TestResult {
-        TestResult::judge_error(self.shown(failure).to_string())
+        TestResult {
+            reason: Some(Reason::Judge(self.shown(failure).into())),
+            ..TestResult::new(Verdict::JudgeError)
+        }
     }
 
     /// Returns the directories for checkers' files. The first call creates them.

@@ -1,9 +1,11 @@
 //! Limits on time, memory, stack, output and processes.
 
-use super::{assert_accepted, assert_verdict};
+use super::{assert_accepted, assert_limit, assert_run_time_error};
 use crate::setting::{Data, MIB, judge_subject, limits, subject, supervisor};
+use millibox::Outcome;
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
+use millibox_judge::failure::RunFault;
 use millibox_judge::verdict::Verdict;
 use millibox_languages::program::Limits;
 use millibox_tests::{eventually, has_cgroups_or_skips, processes_with_argument, token};
@@ -17,13 +19,13 @@ fn submission_over_time_limit_has_time_limit_verdict() {
         ..limits()
     };
     let spun = judge_subject(&supervisor, &["spin", "100000"], "", "", &little_cpu);
-    assert_verdict(&spun, Verdict::TimeLimit, "CPU time limit");
+    assert_limit(&spun, Verdict::TimeLimit, RunFault::CpuTime);
     let short = Limits {
         real_time: Duration::from_millis(400),
         ..limits()
     };
     let slept = judge_subject(&supervisor, &["sleep", "100000"], "", "", &short);
-    assert_verdict(&slept, Verdict::TimeLimit, "real time limit");
+    assert_limit(&slept, Verdict::TimeLimit, RunFault::RealTime);
     // A submission that waits for more input sees the end of its input.
     assert_accepted(&judge_subject(&supervisor, &["echo"], "", "", &limits()));
     assert_accepted(&judge_subject(
@@ -45,10 +47,10 @@ fn submission_over_memory_limit_has_memory_limit_verdict() {
         memory: 32 * MIB,
         ..limits()
     };
-    assert_verdict(
+    assert_limit(
         &judge_subject(&supervisor, &["eat", "200"], "", "", &small),
         Verdict::MemoryLimit,
-        "memory limit",
+        RunFault::Memory,
     );
     assert_accepted(&judge_subject(
         &supervisor,
@@ -61,10 +63,10 @@ fn submission_over_memory_limit_has_memory_limit_verdict() {
         memory: 4096,
         ..limits()
     };
-    assert_verdict(
+    assert_limit(
         &judge_subject(&supervisor, &["exit", "0"], "", "", &tiny),
         Verdict::MemoryLimit,
-        "memory limit",
+        RunFault::Memory,
     );
     // The memory that the suite needs is added to the limit.
     let mut needy = subject();
@@ -89,7 +91,7 @@ fn submission_over_memory_without_cgroups_is_run_time_error() {
         ..limits()
     };
     let eaten = judge_subject(&supervisor, &["eat", "200"], "", "", &small);
-    assert_verdict(&eaten, Verdict::RunTimeError, "exited with 12");
+    assert_run_time_error(&eaten, Outcome::Exited(12));
     assert_accepted(&judge_subject(
         &supervisor,
         &["eat", "10"],
@@ -128,7 +130,7 @@ fn endless_output_has_output_limit_verdict() {
         ..limits()
     };
     let flood = judge_subject(&supervisor, &["flood"], "", "", &small);
-    assert_verdict(&flood, Verdict::OutputLimit, "output limit");
+    assert_limit(&flood, Verdict::OutputLimit, RunFault::Output);
 }
 
 #[test]

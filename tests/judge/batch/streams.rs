@@ -1,6 +1,6 @@
 //! Standard input and output of submissions.
 
-use super::{assert_accepted, assert_verdict, text};
+use super::{assert_accepted, assert_run_time_error, text};
 use crate::setting::{Data, judge_subject, limits, script, subject, supervisor};
 use millibox::Outcome;
 use millibox_judge::batch::{Run, Worker, run};
@@ -167,7 +167,7 @@ fn output_closed_before_exit_is_accepted() {
         "done\n",
         &limits(),
     );
-    assert_verdict(&late, Verdict::RunTimeError, "exited with 3");
+    assert_run_time_error(&late, Outcome::Exited(3));
     // Input still arrives after the output has been closed.
     let size = 5 << 20;
     assert_accepted(&judge_subject(

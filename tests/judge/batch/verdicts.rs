@@ -1,11 +1,12 @@
 //! Verdicts, failures of the judge, and concurrent judging.
 
-use super::{assert_accepted, assert_verdict, text};
+use super::{assert_accepted, assert_run_time_error, assert_verdict, text};
 use crate::setting::{Data, MIB, compiled, judge_subject, limits, subject, supervisor};
-use millibox::{Backend, Figures, Outcome, RunError, RunResult};
+use millibox::{Backend, Error, Figures, Outcome, RunError, RunResult};
 use millibox_judge::batch::{Case, Trial, Worker, judge, judge_run};
 use millibox_judge::checker::CheckerInstance;
-use millibox_judge::failure::RunFault;
+use millibox_judge::failure::{JudgeFailure, RunFault, Step};
+use millibox_judge::result::{Reason, TestResult};
 use millibox_judge::verdict::Verdict;
 use millibox_languages::program::Limits;
 use std::time::Duration;
@@ -29,14 +30,10 @@ fn exit_status_and_signal_decide_verdict() {
             "done\n",
             &limits(),
         );
-        assert_verdict(
-            &result,
-            Verdict::RunTimeError,
-            &format!("exited with {code}"),
-        );
+        assert_run_time_error(&result, Outcome::Exited(code));
         assert_eq!(result.run.unwrap().exit_code, Some(code));
     }
-    for (number, name) in [(11, "SEGV"), (6, "ABRT"), (9, "KILL")] {
+    for number in [11, 6, 9] {
         let result = judge_subject(
             &supervisor,
             &["signal", &number.to_string()],
@@ -44,14 +41,10 @@ fn exit_status_and_signal_decide_verdict() {
             "",
             &limits(),
         );
-        assert_verdict(
-            &result,
-            Verdict::RunTimeError,
-            &format!("killed by signal {name}"),
-        );
+        assert_run_time_error(&result, Outcome::Signaled(number));
     }
     let wrong = judge_subject(&supervisor, &["exit", "0"], "", "other\n", &limits());
-    assert_verdict(&wrong, Verdict::WrongAnswer, "");
+    assert_verdict(&wrong, Verdict::WrongAnswer, None);
     assert_eq!(
         wrong.comment,
         "Byte 1 (line 1): read 'done\\n', expected 'other\\n'"
@@ -167,21 +160,30 @@ fn failures_of_judge_name_failing_object() {
             &CheckerInstance::Exact,
         )
     };
-    for (input, answer, names) in [
-        (missing.as_path(), Some(data.answer.as_path()), "missing"),
-        (&data.input, Some(missing.as_path()), "missing"),
-        (&data.input, Some(data.path()), "Is a directory"),
-        (data.path(), Some(&data.answer), "input"),
-        (&data.input, None, "no answer"),
+    let failure = |result: TestResult| match (result.verdict, result.reason) {
+        (Verdict::JudgeError, Some(Reason::Judge(failure) | Reason::NotChecked(failure))) => {
+            failure
+        }
+        other => panic!("{other:?}"),
+    };
+    for (input, answer, step) in [
+        (
+            missing.as_path(),
+            data.answer.as_path(),
+            Step::FindFile(missing.clone()),
+        ),
+        (&data.input, &missing, Step::FindFile(missing.clone())),
+        (&data.input, data.path(), Step::Compare(data.path().into())),
+        (data.path(), &data.answer, Step::ReadInput),
     ] {
-        let result = judged(&mut worker, input, answer);
-        assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
+        let failure = failure(judged(&mut worker, input, Some(answer)));
         assert!(
-            result.reason.contains(names),
-            "{} does not name {names}",
-            result.reason
+            matches!(&*failure, JudgeFailure::Step { step: failed, .. } if *failed == step),
+            "{failure:?}"
         );
     }
+    let failure = failure(judged(&mut worker, &data.input, None));
+    assert!(matches!(*failure, JudgeFailure::NoAnswer), "{failure:?}");
     let mut absent = subject();
     absent.argv = vec!["/box/absent".into()];
     let result = data.judge(
@@ -193,7 +195,12 @@ fn failures_of_judge_name_failing_object() {
         &[],
     );
     assert_eq!(result.verdict, Verdict::JudgeError);
-    assert!(result.reason.contains("/box/absent"), "{}", result.reason);
+    let run = result.run.clone().unwrap();
+    let unfinished = Reason::RunUnfinished {
+        program: "/box/absent".into(),
+        fault: RunFault::Ended(Box::new(run)),
+    };
+    assert_eq!(result.reason, Some(unfinished));
     // The worker can judge the next test.
     assert_accepted(&judged(&mut worker, &data.input, Some(&data.answer)));
 }
@@ -223,7 +230,13 @@ fn killed_supervisor_is_judge_error() {
     );
     for result in [slow, after] {
         assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
-        assert!(result.reason.contains("supervisor"), "{}", result.reason);
+        let Some(Reason::Judge(failure)) = &result.reason else {
+            panic!("{result:?}");
+        };
+        assert!(
+            matches!(&**failure, JudgeFailure::Sandbox(Error::Died(_))),
+            "{failure:?}"
+        );
     }
 }
 
@@ -263,7 +276,13 @@ fn submission_sees_no_files_of_test() {
         &[],
     );
     assert_eq!(refused.verdict, Verdict::JudgeError);
-    assert!(refused.reason.contains("could read"), "{}", refused.reason);
+    let Some(Reason::Judge(failure)) = refused.reason else {
+        panic!("{refused:?}");
+    };
+    assert!(
+        matches!(&*failure, JudgeFailure::FileVisible { .. }),
+        "{failure:?}"
+    );
 }
 
 #[test]
@@ -289,7 +308,7 @@ fn judge_error_about_archive_names_file_in_archive() {
     let mut open = subject();
     open.world = open.world.read_only(&problem.directory, "/tests");
     let supervisor = supervisor();
-    let reason = |worker: Worker<'_>| {
+    let visible = |worker: Worker<'_>| {
         let mut worker = worker;
         let trial = Trial {
             executable: &open,
@@ -298,15 +317,23 @@ fn judge_error_about_archive_names_file_in_archive() {
         };
         let result = judge(&mut worker, &trial, &CheckerInstance::Exact);
         assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
-        result.reason
+        let Some(Reason::Judge(failure)) = result.reason else {
+            panic!("{result:?}");
+        };
+        match &*failure {
+            JudgeFailure::FileVisible { file, shown } => (file.clone(), shown.clone()),
+            _ => panic!("{failure:?}"),
+        }
     };
-    let names = |reason: &str, path: &std::path::Path| reason.contains(path.to_str().unwrap());
     let input = "data/secret/1.in";
-    let shown = reason(Worker::new(&supervisor).unpacked(problem.unpacked.clone()));
-    assert!(names(&shown, &archive.join(input)), "{shown}");
-    assert!(!names(&shown, &problem.directory), "{shown}");
-    let real = reason(Worker::new(&supervisor));
-    assert!(names(&real, &problem.directory.join(input)), "{real}");
+    assert_eq!(
+        visible(Worker::new(&supervisor).unpacked(problem.unpacked.clone())),
+        (archive.join(input), archive.clone())
+    );
+    assert_eq!(
+        visible(Worker::new(&supervisor)),
+        (problem.directory.join(input), problem.directory.clone())
+    );
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! Built-in checkers, and the conventions of ICPC, Sim and testlib.
 
-use super::{Scene, assert_judge_error, icpc};
+use super::{Scene, assert_checker_ended, assert_judge_error, failure, icpc};
 use crate::setting::{Data, limits, script, subject, supervisor};
+use millibox::Outcome;
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::checker::custom::OutputValidator;
+use millibox_judge::convention::AnswerFault;
+use millibox_judge::failure::JudgeFailure;
+use millibox_judge::result::Reason;
 use millibox_judge::verdict::{Points, Verdict};
 use millibox_package::model::{self, Convention};
+use millibox_package::tokens::FlagError;
 use std::sync::Arc;
 
 #[test]
@@ -22,17 +27,10 @@ fn built_in_checkers_judge_outputs() {
             &checker,
             flags,
         );
-        (
-            result.verdict,
-            if result.verdict == Verdict::JudgeError {
-                result.reason
-            } else {
-                result.comment
-            },
-        )
+        (result.verdict, result.reason, result.comment)
     };
-    let accepted = (Verdict::Accepted, String::new());
-    let wrong = |comment: &str| (Verdict::WrongAnswer, comment.to_owned());
+    let accepted = (Verdict::Accepted, None, String::new());
+    let wrong = |comment: &str| (Verdict::WrongAnswer, None, comment.to_owned());
     assert_eq!(
         judge("1  2\n", "1 2", CheckerInstance::Tokens, &[]),
         accepted
@@ -71,12 +69,18 @@ fn built_in_checkers_judge_outputs() {
         (CheckerInstance::Tokens, "lenient"),
         (CheckerInstance::Lines, "case_sensitive"),
     ] {
-        let (verdict, reason) = judge("1", "1", checker, &[flag]);
+        let (verdict, reason, _) = judge("1", "1", checker, &[flag]);
         assert_eq!(verdict, Verdict::JudgeError);
-        assert!(
-            reason.starts_with("checker: ") && reason.contains(flag),
-            "{reason}"
-        );
+        let Some(Reason::NotChecked(failure)) = reason else {
+            panic!("{reason:?}");
+        };
+        match &*failure {
+            JudgeFailure::Flags(FlagError::Unknown { flag: unknown }) => {
+                assert_eq!(*unknown, flag.into())
+            }
+            JudgeFailure::UnexpectedFlags { flags } => assert_eq!(flags, flag),
+            _ => panic!("{failure:?}"),
+        }
     }
 }
 
@@ -121,10 +125,7 @@ fn icpc_checker_receives_files_and_flags() {
     // Each call creates a new feedback directory.
     for _ in 0..3 {
         let result = scene.judge(&["one", "two"]);
-        assert_eq!(
-            (result.verdict, result.reason.as_str()),
-            (Verdict::Accepted, "")
-        );
+        assert_eq!((result.verdict, &result.reason), (Verdict::Accepted, &None));
         assert_eq!(result.comment, "to the judges\nto the team");
         assert_eq!(result.score, Some(Points::Absolute(12.5)));
         assert!(
@@ -133,7 +134,7 @@ fn icpc_checker_receives_files_and_flags() {
                 .is_some_and(|figures| figures.real_time_ns > 0)
         );
     }
-    assert_judge_error(&scene.judge(&["one"]), "exited with 6");
+    assert_judge_error(&scene.judge(&["one"]), AnswerFault::IcpcStatus(6));
 }
 
 #[test]
@@ -159,24 +160,31 @@ fn icpc_checker_exit_status_and_feedback_are_read() {
         (part.verdict, part.score),
         (Verdict::Accepted, Some(Points::Part(0.5)))
     );
-    assert_judge_error(&icpc("exit 0"), "exited with 0");
-    assert_judge_error(
-        &icpc("echo useless >&2; exit 1"),
-        "exited with 1, not with 42 (accepted) or 43 (wrong answer); standard error: useless",
+    assert_judge_error(&icpc("exit 0"), AnswerFault::IcpcStatus(0));
+    let useless = failure(&icpc("echo useless >&2; exit 1"));
+    assert_eq!(
+        (useless.fault, useless.stderr.as_str()),
+        (AnswerFault::IcpcStatus(1), "useless")
     );
-    assert_judge_error(&icpc("kill -SEGV $$"), "killed by signal SEGV");
-    assert_judge_error(
-        &icpc("echo many >$3/score.txt; exit 42"),
-        "\"many\", which is not a number",
-    );
-    assert_judge_error(&icpc("echo nan >$3/score.txt; exit 42"), "not a number");
+    assert_checker_ended(&icpc("kill -SEGV $$"), |outcome| {
+        *outcome == Outcome::Signaled(11)
+    });
+    for text in ["many", "nan"] {
+        assert_judge_error(
+            &icpc(&format!("echo {text} >$3/score.txt; exit 42")),
+            AnswerFault::NotANumber {
+                file: "score.txt",
+                text: text.to_owned(),
+            },
+        );
+    }
     assert_judge_error(
         &icpc("echo 2 >$3/score_multiplier.txt; exit 42"),
-        "not between 0 and 1",
+        AnswerFault::Multiplier(2.0),
     );
     assert_judge_error(
         &icpc("echo 1 >$3/score.txt; echo 1 >$3/score_multiplier.txt; exit 42"),
-        "both",
+        AnswerFault::BothScores,
     );
 }
 
@@ -204,8 +212,8 @@ fn sim_checker_output_is_read() {
     };
     let right = judge(r"printf 'OK\n'");
     assert_eq!(
-        (right.verdict, right.score, right.reason.as_str()),
-        (Verdict::Accepted, None, "")
+        (right.verdict, right.score, right.reason),
+        (Verdict::Accepted, None, None)
     );
     let part = judge(r"printf 'OK\n25\nwell\nwell\n'");
     assert_eq!(
@@ -221,11 +229,19 @@ fn sim_checker_output_is_read() {
     );
     let long = judge("echo OK; echo; head -c 100000 /dev/zero | tr '\\0' z");
     assert_eq!((long.verdict, long.comment.len()), (Verdict::Accepted, 256));
-    assert_judge_error(&judge("echo MAYBE"), "\"MAYBE\", neither OK nor WRONG");
-    assert_judge_error(&judge("head -c 3000 /dev/urandom"), "first line");
-    assert_judge_error(&judge(r"printf 'OK\n110\n'"), "\"110\"");
-    assert_judge_error(&judge("echo OK; exit 1"), "exited with 1");
-    assert_judge_error(&judge("true"), "first line");
+    let verdict = |line: &str| AnswerFault::SimVerdict(line.to_owned());
+    assert_judge_error(&judge("echo MAYBE"), verdict("MAYBE"));
+    let random = failure(&judge("head -c 3000 /dev/urandom"));
+    assert!(
+        matches!(random.fault, AnswerFault::SimVerdict(_)),
+        "{random:?}"
+    );
+    assert_judge_error(
+        &judge(r"printf 'OK\n110\n'"),
+        AnswerFault::SimPercentage("110".to_owned()),
+    );
+    assert_judge_error(&judge("echo OK; exit 1"), AnswerFault::SimStatus(1));
+    assert_judge_error(&judge("true"), verdict(""));
 }
 
 #[test]
@@ -255,16 +271,17 @@ fn testlib_checker_exit_status_is_read() {
         judge("echo points 0.5 >&2; exit 7").score,
         Some(Points::Part(0.5))
     );
-    assert_judge_error(
-        &judge("echo FAIL no answer >&2; exit 3"),
-        "failed (exit status 3); standard error: FAIL no answer",
+    let failed = failure(&judge("echo FAIL no answer >&2; exit 3"));
+    assert_eq!(
+        (failed.fault, failed.stderr.as_str()),
+        (AnswerFault::TestlibFail, "FAIL no answer")
     );
     assert_eq!(
         judge("echo 'partially correct (50) so so' >&2; exit 50").score,
         Some(Points::Part(0.25))
     );
-    assert_judge_error(&judge("exit 50"), "exited with 50");
-    assert_judge_error(&judge("absent"), "exited with 127");
+    assert_judge_error(&judge("exit 50"), AnswerFault::TestlibStatus(50));
+    assert_judge_error(&judge("absent"), AnswerFault::TestlibStatus(127));
 }
 
 #[test]
@@ -313,5 +330,7 @@ fn missing_checker_program_is_judge_error() {
     let mut absent = script("");
     absent.argv = vec!["/box/absent".into()];
     let mut scene = Scene::new(&supervisor, absent, Convention::Icpc);
-    assert_judge_error(&scene.judge(&[]), "could not be started");
+    assert_checker_ended(&scene.judge(&[]), |outcome| {
+        matches!(outcome, Outcome::NotStarted(_))
+    });
 }

@@ -1,8 +1,10 @@
 //! Checkers that exceed their limits or misuse their files.
 
-use super::{Scene, assert_judge_error, icpc};
+use super::{Scene, assert_checker_limited, assert_judge_error, failure, icpc};
 use crate::setting::{MIB, compiled, script, supervisor};
-use millibox_judge::feedback::{Feedback, FeedbackError, FeedbackPlace};
+use millibox::Outcome;
+use millibox_judge::convention::{AnswerFault, Limit};
+use millibox_judge::feedback::{Excess, Feedback, FeedbackError, FeedbackPlace};
 use millibox_judge::verdict::{COMMENT_LIMIT, Points, Verdict};
 use millibox_package::model::{self, Convention};
 use millibox_tests::has_cgroups_or_skips;
@@ -48,10 +50,7 @@ fn checker_that_reopens_output_cannot_change_it() {
     );
     let mut scene = Scene::new(&supervisor, program, Convention::Icpc);
     let result = scene.judge(&[]);
-    assert_eq!(
-        (result.verdict, result.reason.as_str()),
-        (Verdict::Accepted, "")
-    );
+    assert_eq!((result.verdict, &result.reason), (Verdict::Accepted, &None));
 }
 
 #[test]
@@ -65,15 +64,18 @@ fn checker_over_limits_is_judge_error() {
         ..Default::default()
     };
     // Each message names the setting with which the limit can be raised.
-    let more = "0.1 s; raise limits.validation_time in problem.yaml";
-    assert_judge_error(
+    let key = Some("validation_time");
+    assert_checker_limited(
         &limited("while :; do :; done", short.clone()),
-        &format!("CPU time limit exceeded: {more}"),
+        Outcome::CpuTimeLimit,
+        Limit::Time(Duration::from_millis(100)),
+        key,
     );
-    let more = "2.3 s; raise limits.validation_time in problem.yaml";
-    assert_judge_error(
+    assert_checker_limited(
         &limited("sleep 1000", short.clone()),
-        &format!("real time limit exceeded: {more}"),
+        Outcome::RealTimeLimit,
+        Limit::Time(Duration::from_millis(2300)),
+        key,
     );
     let sim = Scene::limited(
         &supervisor,
@@ -82,32 +84,31 @@ fn checker_over_limits_is_judge_error() {
         &short,
     )
     .judge(&[]);
-    assert_eq!(sim.reason, "checker: CPU time limit exceeded: 0.1 s");
+    assert_checker_limited(
+        &sim,
+        Outcome::CpuTimeLimit,
+        Limit::Time(Duration::from_millis(100)),
+        None,
+    );
     let small = model::Limits {
         validation_output: Some(100_000),
         ..Default::default()
     };
-    let more =
-        "output limit exceeded: 100000 bytes; raise limits.validation_output in problem.yaml";
-    assert_judge_error(
-        &limited("head -c 200000 /dev/zero; exit 42", small.clone()),
-        more,
-    );
-    assert_judge_error(
-        &limited("head -c 200000 /dev/zero >&2; exit 42", small.clone()),
-        "output limit",
-    );
+    let assert_output_limited = |text: &str| {
+        assert_checker_limited(
+            &limited(text, small.clone()),
+            Outcome::OutputLimit,
+            Limit::Bytes(100_000),
+            Some("validation_output"),
+        );
+    };
+    assert_output_limited("head -c 200000 /dev/zero; exit 42");
+    assert_output_limited("head -c 200000 /dev/zero >&2; exit 42");
     // A process that exceeds the file size limit receives SIGXFSZ, which it may ignore.
-    assert_judge_error(
-        &limited(
-            "exec head -c 200000 /dev/zero >$3/judgemessage.txt",
-            small.clone(),
-        ),
-        "output limit",
-    );
+    assert_output_limited("exec head -c 200000 /dev/zero >$3/judgemessage.txt");
     let ignores = limited(
         "trap '' XFSZ; head -c 200000 /dev/zero >$3/judgemessage.txt; exit 42",
-        small,
+        small.clone(),
     );
     assert_eq!(ignores.verdict, Verdict::Accepted, "{ignores:?}");
     assert!(ignores.comment.len() <= COMMENT_LIMIT);
@@ -124,9 +125,11 @@ fn checker_over_memory_limit_is_judge_error() {
         ..Default::default()
     };
     let text = "x=$(head -c 100000000 /dev/zero | tr '\\0' x); exit 42";
-    assert_judge_error(
+    assert_checker_limited(
         &Scene::limited(&supervisor, script(text), Convention::Icpc, &small).judge(&[]),
-        "memory limit exceeded: 32 MiB;",
+        Outcome::MemoryLimit,
+        Limit::Bytes(32 * MIB),
+        Some("validation_memory"),
     );
 }
 
@@ -152,7 +155,14 @@ fn feedback_that_is_not_file_is_ignored_or_rejected() {
         let result = icpc(&format!("{score} 2>/dev/null; exit 42"));
         if score.contains("fifo") || score.contains("ln -s /etc/shadow") || score.contains("mkdir")
         {
-            assert_judge_error(&result, "score.txt");
+            let fault = failure(&result).fault;
+            let names_score = match &fault {
+                AnswerFault::Feedback(
+                    FeedbackError::NotRegular { file } | FeedbackError::Read { file, .. },
+                ) => file == "score.txt",
+                _ => false,
+            };
+            assert!(names_score, "{score}: {fault:?}");
         }
     }
     // The judge can read a directory that the checker has made inaccessible.
@@ -194,14 +204,8 @@ fn files_left_by_checker_are_removed() {
     let mut scene = Scene::new(&supervisor, script(text), Convention::Icpc);
     for _ in 0..2 {
         let result = scene.judge(&[]);
-        assert_eq!(
-            (result.verdict, result.reason.as_str()),
-            (Verdict::Accepted, "")
-        );
-        assert_judge_error(
-            &scene.judge(&["deep"]),
-            "nested directories more than 16 deep in its feedback directory",
-        );
+        assert_eq!((result.verdict, &result.reason), (Verdict::Accepted, &None));
+        assert_judge_error(&scene.judge(&["deep"]), Excess::Depth(16));
     }
 }
 
@@ -225,29 +229,23 @@ fn checker_that_fills_feedback_directory_is_judge_error() {
         judge(&fill.replace("MOST", "10")).verdict,
         Verdict::Accepted
     );
-    assert_judge_error(
-        &judge(&fill.replace("MOST", "11")),
-        "left more than 1048576 bytes in its feedback directory",
-    );
+    assert_judge_error(&judge(&fill.replace("MOST", "11")), Excess::Bytes(1 << 20));
     let spread = r#"
         cd "$3"
         for a in 1 2 3 4; do mkdir $a; head -c 300000 /dev/zero >$a/$a; chmod 0 $a; done
         exit 43
     "#;
-    assert_judge_error(&judge(spread), "left more than 1048576 bytes");
+    assert_judge_error(&judge(spread), Excess::Bytes(1 << 20));
     let names = r#"cd "$3"; i=0; while [ $i != MOST ]; do : >$i; i=$((i+1)); done; exit 42"#;
     assert_eq!(
         judge(&names.replace("MOST", "1000")).verdict,
         Verdict::Accepted
     );
-    assert_judge_error(
-        &judge(&names.replace("MOST", "1001")),
-        "left more than 1000 files",
-    );
+    assert_judge_error(&judge(&names.replace("MOST", "1001")), Excess::Files(1000));
     // The judge kills a checker that writes endlessly long before its time limit of 20 s.
     let endless = "exec >&- 2>&-; ".to_owned() + &fill.replace("MOST", "never");
     let result = judge(&endless);
-    assert_judge_error(&result, "left more than 1048576 bytes");
+    assert_judge_error(&result, Excess::Bytes(1 << 20));
     let used = result.checker.expect("figures");
     assert!(
         used.cpu_user_ns + used.cpu_system_ns < 10_000_000_000,
@@ -282,7 +280,7 @@ fn files_beside_feedback_directory_count_and_are_harmless() {
         // The parent directory belongs to root, so the checker could not leave files in it.
         assert_eq!(result.verdict, Verdict::Accepted, "{result:?}");
     } else {
-        assert_judge_error(&result, "left more than 1048576 bytes");
+        assert_judge_error(&result, Excess::Bytes(1 << 20));
     }
     for _ in 0..2 {
         assert_eq!(both.judge(&["close"]).verdict, Verdict::Accepted);

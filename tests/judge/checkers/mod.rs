@@ -5,11 +5,13 @@ mod hostile;
 mod staging;
 
 use crate::setting::{Data, limits, script, subject, supervisor};
-use millibox::Supervisor;
+use millibox::{Outcome, Supervisor};
 use millibox_judge::batch::Worker;
 use millibox_judge::checker::CheckerInstance;
 use millibox_judge::checker::custom::OutputValidator;
-use millibox_judge::verdict::{TestResult, Verdict};
+use millibox_judge::convention::{AnswerFault, Limit, ValidatorFailure};
+use millibox_judge::result::{Reason, TestResult};
+use millibox_judge::verdict::Verdict;
 use millibox_languages::program::Executable;
 use millibox_package::model::{self, Convention};
 use std::sync::Arc;
@@ -72,13 +74,47 @@ fn icpc(text: &str) -> TestResult {
     scene.judge(&[])
 }
 
-fn assert_judge_error(result: &TestResult, reason: &str) {
-    assert_eq!(result.verdict, Verdict::JudgeError, "{result:?}");
-    assert!(
-        result.reason.starts_with("checker: ") && result.reason.contains(reason),
-        "{}",
-        result.reason
-    );
+/// Returns the checker's failure, which is the reason for a judge error.
+#[track_caller]
+fn failure(result: &TestResult) -> ValidatorFailure {
     // A judge error still reports how the submission's run ended.
     assert!(result.run.is_some());
+    match (result.verdict, &result.reason) {
+        (Verdict::JudgeError, Some(Reason::Checker(failure))) => failure.clone(),
+        _ => panic!("{result:?}"),
+    }
+}
+
+/// Asserts that this fault of the checker is the reason for a judge error.
+#[track_caller]
+fn assert_judge_error(result: &TestResult, fault: impl Into<AnswerFault>) {
+    assert_eq!(failure(result).fault, fault.into(), "{result:?}");
+}
+
+/// Asserts that the checker's run ended in this way, without an answer.
+#[track_caller]
+fn assert_checker_ended(result: &TestResult, is_expected: impl Fn(&Outcome) -> bool) {
+    let fault = failure(result).fault;
+    assert!(
+        matches!(&fault, AnswerFault::Ended(run) if is_expected(&run.outcome)),
+        "{fault:?}"
+    );
+}
+
+/// Asserts that the checker reached a limit, which a key in problem.yaml raises.
+#[track_caller]
+fn assert_checker_limited(
+    result: &TestResult,
+    outcome: Outcome,
+    limit: Limit,
+    key: Option<&'static str>,
+) {
+    match failure(result).fault {
+        AnswerFault::LimitReached {
+            run,
+            limit: reached,
+            key: named,
+        } => assert_eq!((run.outcome, reached, named), (outcome, limit, key)),
+        fault => panic!("{fault:?}"),
+    }
 }

@@ -1,7 +1,8 @@
 //! The order in which solution and interactor end or fail.
 
-use super::{BOTH, FLOOD, LATER, Table, WAIT, failures, limits};
+use super::{BOTH, FLOOD, LATER, Table, WAIT, failures, interactor_failure, limits};
 use millibox::Outcome;
+use millibox_judge::convention::AnswerFault;
 use millibox_judge::interactive::Mode;
 use millibox_judge::verdict::Verdict::{
     Accepted, JudgeError, RunTimeError, TimeLimit, WrongAnswer,
@@ -48,10 +49,7 @@ fn conversation_decides_verdict_and_comment() {
             &[&answers[..], &["note:judgemessage.txt=so", code]].concat(),
             verdict,
         ) {
-            assert_eq!(
-                (result.comment.as_str(), result.reason.as_str()),
-                ("so", "")
-            );
+            assert_eq!((result.comment.as_str(), &result.reason), ("so", &None));
             assert_eq!(result.run.unwrap().outcome, Outcome::Exited(0));
             assert!(result.checker.unwrap().real_time_ns > 0);
         }
@@ -198,7 +196,11 @@ fn solution_that_exits_early_has_verdict_of_interactor() {
         &["pour:1000000000000", "exit:43"],
         JudgeError,
     ) {
-        assert!(result.reason.contains("time limit"), "{result:?}");
+        let fault = interactor_failure(&result).fault;
+        assert!(
+            matches!(fault, AnswerFault::LimitReached { .. }),
+            "{fault:?}"
+        );
     }
     // Data left in the pipe does not delay a solution that has read everything it needs.
     table.expect(
@@ -231,7 +233,7 @@ fn failing_interactor_is_judge_error() {
         ] {
             // The solution has ended successfully, has failed, or is still waiting.
             for result in table.expect(&[Mode::Direct], solution, &["read:x", fails], JudgeError) {
-                assert!(result.reason.starts_with("interactor: "), "{result:?}");
+                interactor_failure(&result);
             }
         }
         table.expect(
@@ -248,7 +250,7 @@ fn failing_interactor_is_judge_error() {
         &["say:oops", "exit:7"],
         JudgeError,
     )[0];
-    assert!(result.reason.contains("oops"), "{result:?}");
+    assert_eq!(interactor_failure(result).stderr, "oops");
 }
 
 #[test]

@@ -1,13 +1,18 @@
 //! Conventions of interactors, unusable programs, and concurrent conversations.
 
-use super::{BOTH, Table, WAIT, limits};
+use super::{BOTH, Table, WAIT, interactor_failure, judge_failure, limits};
 use crate::setting::Data;
+use millibox::{Outcome, RunResult};
 use millibox_judge::batch::{Case, Trial, Worker};
+use millibox_judge::convention::AnswerFault;
+use millibox_judge::failure::{JudgeFailure, RunFault};
 use millibox_judge::interactive::{Mode, judge};
+use millibox_judge::result::Reason;
 use millibox_judge::verdict::Points;
 use millibox_judge::verdict::Verdict::{Accepted, JudgeError, WrongAnswer};
 use millibox_languages::program::Executable;
 use millibox_package::model::Convention;
+use rustix::io::Errno;
 
 #[test]
 fn interactor_conventions_are_supported() {
@@ -106,16 +111,24 @@ fn unusable_programs_and_data_are_judge_errors() {
     let rejects = table.interactor(Convention::Icpc, &["read-to-end", "exit:43"]);
     let result = table.judge(Mode::Direct, &limits(), &missing, &rejects);
     assert_eq!(result.verdict, JudgeError);
-    assert!(result.reason.contains("No such file"), "{result:?}");
+    let not_started = |run: &RunResult| {
+        matches!(&run.outcome, Outcome::NotStarted(error)
+            if error.errno == Some(Errno::NOENT.raw_os_error()))
+    };
+    assert!(
+        matches!(&result.reason, Some(Reason::Run(RunFault::Ended(run))) if not_started(run)),
+        "{result:?}"
+    );
     let result = table.judge(
         Mode::Direct,
         &limits(),
         &waits,
         &table.interactor_of(Convention::Icpc, missing),
     );
+    let fault = interactor_failure(&result).fault;
     assert!(
-        result.reason.starts_with("interactor: ") && result.reason.contains("No such file"),
-        "{result:?}"
+        matches!(&fault, AnswerFault::Ended(run) if not_started(run)),
+        "{fault:?}"
     );
     let case = Case {
         input: &table.data.input,
@@ -134,9 +147,10 @@ fn unusable_programs_and_data_are_judge_errors() {
         &rejects,
         Mode::Direct,
     );
+    let failure = judge_failure(&result);
     assert!(
-        result.verdict == JudgeError && result.reason.contains("no answer"),
-        "{result:?}"
+        matches!(*failure, JudgeFailure::NoAnswerForInteractor),
+        "{failure:?}"
     );
     // This solution could read the answer.
     let sees = Executable {
@@ -144,9 +158,10 @@ fn unusable_programs_and_data_are_judge_errors() {
         ..waits
     };
     let result = table.judge(Mode::Direct, &limits(), &sees, &rejects);
+    let failure = judge_failure(&result);
     assert!(
-        result.verdict == JudgeError && result.reason.contains("could read"),
-        "{result:?}"
+        matches!(*failure, JudgeFailure::FileVisible { .. }),
+        "{failure:?}"
     );
 }
 

@@ -2,8 +2,9 @@
 
 use super::{BOTH, FLOOD, Table, WAIT, limits};
 use millibox_judge::interactive::END_GRACE;
+use millibox_judge::result::TestResult;
+use millibox_judge::verdict::Verdict;
 use millibox_judge::verdict::Verdict::{Accepted, RunTimeError, WrongAnswer};
-use millibox_judge::verdict::{TestResult, Verdict};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -12,11 +12,15 @@ use crate::setting::Data;
 use millibox::{Backend, BackendChoice, Supervisor, World};
 use millibox_judge::batch::{Case, Trial, Worker};
 use millibox_judge::checker::custom::OutputValidator;
+use millibox_judge::convention::ValidatorFailure;
+use millibox_judge::failure::JudgeFailure;
 use millibox_judge::interactive::{Mode, judge};
+use millibox_judge::result::{Reason, TestResult};
+use millibox_judge::verdict::Verdict;
 use millibox_judge::verdict::Verdict::{MemoryLimit, RunTimeError, TimeLimit};
-use millibox_judge::verdict::{TestResult, Verdict};
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::staging::StagedDirectory;
+use millibox_package::Cause;
 use millibox_package::model::Convention;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +32,24 @@ const LATER: &str = "sleep:400";
 const FLOOD: &str = "pour:3000000";
 /// Makes the interactor wait for the end of the solution.
 const WAIT: &str = "read-to-end";
+
+/// Returns the interactor's failure, which is the reason for a judge error.
+#[track_caller]
+fn interactor_failure(result: &TestResult) -> ValidatorFailure {
+    match (result.verdict, &result.reason) {
+        (Verdict::JudgeError, Some(Reason::Interactor(failure))) => failure.clone(),
+        _ => panic!("{result:?}"),
+    }
+}
+
+/// Returns the judge's failure, which is the reason for a judge error.
+#[track_caller]
+fn judge_failure(result: &TestResult) -> Cause<JudgeFailure> {
+    match (result.verdict, &result.reason) {
+        (Verdict::JudgeError, Some(Reason::Judge(failure))) => failure.clone(),
+        _ => panic!("{result:?}"),
+    }
+}
 
 /// A supervisor, the puppet program and the test data.
 struct Table {

@@ -3,7 +3,8 @@
 use super::mode::Mode;
 use crate::batch::judge_run;
 use crate::convention::Answer;
-use crate::verdict::{TestResult, Verdict};
+use crate::result::{Reason, TestResult};
+use crate::verdict::Verdict;
 use millibox::{Outcome, RunResult};
 use millibox_languages::program::Limits;
 use std::time::Duration;
@@ -56,22 +57,17 @@ pub(super) fn decide(conversation: Conversation, limits: &Limits, mode: Mode) ->
     let result = TestResult {
         run: Some(solution),
         checker: Some(interactor.figures),
-        ..TestResult::judge_error("")
+        ..TestResult::new(Verdict::JudgeError)
     };
     match failure {
-        _ if answer.verdict == Verdict::JudgeError => {
-            let reason = answer
-                .failure
-                .map_or_else(String::new, |failure| format!("interactor: {failure}"));
-            TestResult {
-                reason,
-                comment: answer.comment,
-                ..result
-            }
-        }
+        _ if answer.verdict == Verdict::JudgeError => TestResult {
+            reason: answer.failure.map(Reason::Interactor),
+            comment: answer.comment,
+            ..result
+        },
         Some((verdict, fault)) if !overruled => TestResult {
             verdict,
-            reason: fault.to_string(),
+            reason: Some(Reason::Run(fault)),
             ..result
         },
         _ => TestResult {

@@ -1,6 +1,7 @@
 //! Why a package cannot be judged.
 
 use crate::report::line;
+use crate::result::Reason;
 use crate::scoring::PlanError;
 use glob::Pattern;
 use millibox_languages::compile::{CompileError, InternalError, Unavailable};
@@ -236,7 +237,7 @@ impl PackageProblem {
 const GENERATE: &str = "`millibox problem gen` makes it if the package has a generator for it";
 
 /// Why no submission of a package could be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Measurement {
     /// The package has no submission that must be accepted.
@@ -269,7 +270,7 @@ impl fmt::Display for Measurement {
 }
 
 /// Why a submission cannot be measured.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasurementFault {
     /// The language of the submission cannot be used here. Other submissions may be measured.
@@ -279,23 +280,25 @@ pub enum MeasurementFault {
     #[error("it cannot be compiled: {0}")]
     NotCompiled(CompileError),
     /// The submission is not accepted on a test.
-    #[error("test {test} is not accepted ({reason})")]
+    #[error("test {test} is not accepted ({})", in_line(.reason.as_ref(), .comment))]
     NotAccepted {
         /// The test.
         test: String,
-        /// The reason for the verdict, or the checker's comment.
-        reason: String,
+        /// The reason for the verdict. `None` if the checker decided.
+        reason: Option<Reason>,
+        /// The checker's comment. It may be empty.
+        comment: String,
     },
     /// The judge or the machine failed while compiling the submission.
-    #[error("{}", line(&.0.to_string()))]
+    #[error("{}", in_line(Some(.0), ""))]
     CompilationFailed(InternalError),
     /// The judge, the machine or a program of the package failed on a test.
-    #[error("test {test}: {reason}")]
+    #[error("test {test}: {}", in_line(.reason.as_ref(), ""))]
     TestFailed {
         /// The test.
         test: String,
         /// The reason for the judge error.
-        reason: String,
+        reason: Option<Reason>,
     },
     /// Judging was stopped before all tests had results.
     #[error("judging was interrupted")]
@@ -313,6 +316,11 @@ impl MeasurementFault {
                 | MeasurementFault::NotFinished
         )
     }
+}
+
+/// Renders a reason in one line, or the comment if there is no reason.
+fn in_line(reason: Option<&impl fmt::Display>, comment: &str) -> String {
+    reason.map_or_else(|| line(comment), |reason| line(&reason.to_string()))
 }
 
 struct BecauseOfJudge<'a>(&'a MeasurementFault);

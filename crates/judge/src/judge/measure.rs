@@ -6,12 +6,13 @@ use super::fault::{Measurement, MeasurementFault, PackageError, PackageFault, Pa
 use super::limits::{of_test, stated};
 use super::pool::{Entry, Pool, PoolObserver};
 use super::prepared::{PreparedProblem, TimeLimit};
-use crate::report::{SubmissionInfo, line};
+use crate::report::SubmissionInfo;
+use crate::result::TestResult;
 use crate::scoring::Progress;
 use crate::time_limit::{
     self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME,
 };
-use crate::verdict::{TestResult, Verdict};
+use crate::verdict::Verdict;
 use millibox_languages::compile::CompileError;
 use millibox_languages::program::Limits;
 use millibox_package::Severity;
@@ -249,18 +250,16 @@ fn time_of(entry: &Entry<'_>, test: usize) -> Result<Duration, MeasurementFault>
     let Some(TestResult { comment, run, .. }) = judged.map(|judged| &judged.result) else {
         return Err(MeasurementFault::NotFinished);
     };
-    let reason = entry.progress.reason(test).unwrap_or_default();
+    let reason = entry.progress.reason(test);
     match (entry.progress.verdict(test), run) {
         (Some(Verdict::Accepted), Some(run)) => Ok(Duration::from_nanos(
             run.figures.cpu_user_ns + run.figures.cpu_system_ns,
         )),
-        (Some(Verdict::JudgeError), _) => Err(MeasurementFault::TestFailed {
-            test: name,
-            reason: line(&reason),
-        }),
+        (Some(Verdict::JudgeError), _) => Err(MeasurementFault::TestFailed { test: name, reason }),
         _ => Err(MeasurementFault::NotAccepted {
             test: name,
-            reason: line(if reason.is_empty() { comment } else { &reason }),
+            reason,
+            comment: comment.clone(),
         }),
     }
 }

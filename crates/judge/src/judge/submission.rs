@@ -60,20 +60,14 @@ fn report(entry: &Entry<'_>, named: &[String]) -> SubmissionReport {
     match &entry.error {
         None => SubmissionReport::judged(about, &entry.progress),
         Some(CompileError::Unavailable(reason)) if !named.contains(&about.name) => {
-            SubmissionReport::skipped(about, entry.progress.plan(), reason.to_string())
+            SubmissionReport::skipped(about, entry.progress.plan(), reason)
         }
-        Some(error) if !error.is_compile_error() => SubmissionReport::not_run(
-            about,
-            entry.progress.plan(),
-            Verdict::JudgeError,
-            error.to_string(),
-        ),
-        Some(error) => SubmissionReport::not_run(
-            about,
-            entry.progress.plan(),
-            Verdict::CompileError,
-            error.to_string(),
-        ),
+        Some(error) if !error.is_compile_error() => {
+            SubmissionReport::not_run(about, entry.progress.plan(), Verdict::JudgeError, error)
+        }
+        Some(error) => {
+            SubmissionReport::not_run(about, entry.progress.plan(), Verdict::CompileError, error)
+        }
     }
 }
 
@@ -118,6 +112,21 @@ impl Judge<'_> {
         self.judge_all(prepared, &submissions, self.machine.token(), observer)
     }
 
+    /// Judges a submission like [`Judge::submission`], but returns the results themselves.
+    ///
+    /// # Errors
+    /// The submission cannot be compiled.
+    pub fn results<'p>(
+        &self,
+        prepared: &'p PreparedProblem,
+        submission: &Submission,
+        observer: Observer<'_>,
+    ) -> Result<Progress<'p>, CompileError> {
+        let mut entries = self.entries(prepared, &[submission], self.machine.token(), observer);
+        let entry = entries.pop().expect("each submission has an entry");
+        entry.error.map_or(Ok(entry.progress), Err)
+    }
+
     fn judge_all(
         &self,
         prepared: &PreparedProblem,
@@ -125,6 +134,18 @@ impl Judge<'_> {
         token: &CancelToken,
         observer: Observer<'_>,
     ) -> Vec<SubmissionReport> {
+        let entries = self.entries(prepared, submissions, token, observer);
+        let named = &self.options.named;
+        entries.iter().map(|entry| report(entry, named)).collect()
+    }
+
+    fn entries<'p>(
+        &self,
+        prepared: &'p PreparedProblem,
+        submissions: &[&Submission],
+        token: &CancelToken,
+        observer: Observer<'_>,
+    ) -> Vec<Entry<'p>> {
         let pool = Pool {
             judge: self,
             prepared,
@@ -133,13 +154,11 @@ impl Judge<'_> {
             submissions,
             token,
         };
-        let named = &self.options.named;
-        let entries = pool.judge(&mut SubmissionObserver {
+        pool.judge(&mut SubmissionObserver {
             observer,
             prepared,
-            named,
-        });
-        entries.iter().map(|entry| report(entry, named)).collect()
+            named: &self.options.named,
+        })
     }
 
     /// Builds the complete report of submissions that were judged on this problem since `began`.

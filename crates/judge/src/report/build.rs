@@ -7,6 +7,7 @@ use crate::scoring::expected::{has_required, is_expected};
 use crate::scoring::{Plan, Progress, SkipCause, TestState};
 use crate::verdict::Verdict;
 use millibox_package::model::{Expected, Submission};
+use std::fmt;
 
 /// The facts of a submission before it is judged.
 #[derive(Debug, Clone, Default)]
@@ -70,7 +71,7 @@ impl SubmissionReport {
                     format!("after {settled} of {}", counted(plan.len(), "test"))
                 }
                 _ if !progress.is_finished() => "before its groups were graded".to_owned(),
-                _ => result.reason.clone(),
+                _ => text(result.reason.as_ref()),
             },
             decided_by: result
                 .decided_by
@@ -92,7 +93,7 @@ impl SubmissionReport {
         about: SubmissionInfo,
         plan: &Plan,
         verdict: Verdict,
-        reason: impl Into<String>,
+        reason: impl fmt::Display,
     ) -> SubmissionReport {
         let nothing = Progress::new(plan);
         let none = plan.scores() && verdict == Verdict::CompileError;
@@ -103,7 +104,7 @@ impl SubmissionReport {
             (verdict == Verdict::CompileError && !about.required.is_empty()).then_some(false);
         report.as_expected = none.or(about.as_expected(plan, verdict, points));
         (report.verdict, report.not_judged) = (Some(verdict), None);
-        (report.reason, report.score) = (reason.into(), points);
+        (report.reason, report.score) = (reason.to_string(), points);
         let why = not_judged_words(SkipCause::NoProgram);
         for test in &mut report.tests {
             (test.not_judged, test.reason) = (Some(SkipCause::NoProgram), why.to_owned());
@@ -122,7 +123,7 @@ impl SubmissionReport {
     pub fn skipped(
         about: SubmissionInfo,
         plan: &Plan,
-        reason: impl Into<String>,
+        reason: impl fmt::Display,
     ) -> SubmissionReport {
         let report = SubmissionReport::not_run(about, plan, Verdict::JudgeError, reason);
         SubmissionReport {
@@ -151,6 +152,11 @@ fn points_of(plan: &Plan, verdict: Option<Verdict>, points: Option<f64>) -> Opti
     points.filter(|_| verdict == Some(Verdict::Accepted) || !plan.fewer_are_better())
 }
 
+/// Renders the reason for a verdict. A missing reason is empty.
+fn text(reason: Option<impl fmt::Display>) -> String {
+    reason.map_or_else(String::new, |reason| reason.to_string())
+}
+
 impl GroupReport {
     fn judged(progress: &Progress<'_>, group: usize) -> GroupReport {
         let plan = progress.plan();
@@ -160,12 +166,12 @@ impl GroupReport {
         let open =
             !tests.is_empty() && (tests.end > progress.settled() || result.verdict.is_none());
         let (not_judged, reason) = match &result.not_judged {
-            Some(skipped) => (Some(skipped.cause), skipped.reason.clone()),
+            Some(skipped) => (Some(skipped.cause), skipped.to_string()),
             None if open => (
                 Some(SkipCause::Unfinished),
                 not_judged_words(SkipCause::Unfinished).to_owned(),
             ),
-            None => (None, result.reason.clone()),
+            None => (None, text(result.reason.as_ref())),
         };
         GroupReport {
             name: plan.group_name(group).to_owned(),
@@ -203,12 +209,12 @@ impl TestReport {
         match (progress.state(test), progress.judged(test)) {
             (TestState::NotJudged(skipped), _) => TestReport {
                 not_judged: Some(skipped.cause),
-                reason: skipped.reason.clone(),
+                reason: skipped.to_string(),
                 ..report
             },
             (TestState::Judged, Some(judged)) => TestReport {
                 verdict: progress.verdict(test),
-                reason: progress.reason(test).unwrap_or_default(),
+                reason: text(progress.reason(test)),
                 comment: judged.result.comment.clone(),
                 score: progress.points(test),
                 figures: judged.result.run.as_ref().map(|run| run.figures),

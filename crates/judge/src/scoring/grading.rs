@@ -1,8 +1,7 @@
 //! The input of a package's own grader, and its answer.
 
-use crate::convention::Suffix;
+use crate::failure::GraderFault;
 use crate::verdict::Verdict;
-use millibox::RunResult;
 
 /// A group that is ready for grading, because the results of all its parts are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,41 +22,6 @@ pub struct Grade {
     pub verdict: Verdict,
     /// The group's points.
     pub points: f64,
-}
-
-/// Why a grader gave no usable answer, with its standard error.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{fault}{}", Suffix(.stderr))]
-#[non_exhaustive]
-pub struct GraderFailure {
-    /// The reason.
-    pub fault: GraderFault,
-    /// Beginning and end of the grader's standard error, made printable. It may be empty.
-    pub stderr: String,
-}
-
-/// Why a grader's answer is unusable.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum GraderFault {
-    /// The run did not exit.
-    #[error("{0}")]
-    Ended(Box<RunResult>),
-    /// The grader exited with a status other than 0.
-    #[error("exited with {0}, not with 0")]
-    Status(i32),
-    /// The answer is too long.
-    #[error("printed more than {limit} bytes")]
-    TooLong {
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// The answer is not a verdict and a score.
-    #[error("printed {0:?}, not a verdict (AC, WA, TLE, RTE, OLE, MLE) and a score")]
-    Unknown(String),
-    /// The grader reported its own failure.
-    #[error("reports that the judge failed (JE)")]
-    JudgeError,
 }
 
 /// Returns the format's code for a verdict.

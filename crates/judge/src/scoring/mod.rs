@@ -11,7 +11,8 @@
 //! ([`SkipCause`]) instead of a verdict.
 //!
 //! ```no_run
-//! # use millibox_judge::scoring::{GraderFault, JudgedTest, Plan, Progress};
+//! # use millibox_judge::failure::JudgeFailure;
+//! # use millibox_judge::scoring::{JudgedTest, Plan, Progress};
 //! # fn judge(test: &millibox_package::model::Test) -> JudgedTest { unimplemented!() }
 //! let problem = millibox_package::read("problems/hello".as_ref())?;
 //! let plan = Plan::new(&problem)?;
@@ -20,7 +21,7 @@
 //! while let Some(test) = progress.next_test() {
 //!     progress.record(test, judge(tests[test]));
 //!     while let Some(grading) = progress.next_grading() {
-//!         progress.grade(grading.group, Err(GraderFault::JudgeError));
+//!         progress.grade(grading.group, Err(JudgeFailure::NoGrader));
 //!     }
 //! }
 //! println!("{:?}", progress.submission().verdict);
@@ -33,7 +34,7 @@
 //! | `progress` | results as they arrive; what is open, what is settled |
 //! | `outcome` | results of tests, parts and groups |
 //! | `walk` | the walk through the tree in order, as far as the results reach |
-//! | `points`, `points_error` | points of a test and of a group, and why they are invalid |
+//! | `points` | points of a test and of a group |
 //! | `grading` | the input of a package's own grader, and its answer |
 //! | `expected` | the comparison of a submission's result with its expectation |
 
@@ -42,12 +43,14 @@ mod grading;
 mod outcome;
 mod plan;
 mod points;
-mod points_error;
 mod progress;
 mod walk;
 
-pub use grading::{Grade, GraderFailure, GraderFault, Grading};
-pub use outcome::{GroupResult, JudgedTest, Skip, SkipCause, TestState};
+pub use grading::{Grade, Grading};
+pub use outcome::{
+    GroupFault, GroupReason, GroupResult, JudgedTest, PartName, Skip, SkipCause, TestState,
+};
 pub use plan::{Plan, PlanError};
-pub use points_error::PointsError;
 pub use progress::Progress;
+
+pub use crate::points_error::PointsError;

@@ -2,12 +2,13 @@
 
 use super::grading::Grade;
 use super::plan::{Part, Plan};
-use super::points_error::PointsError;
-use crate::verdict::{TestResult, Verdict};
+use crate::failure::JudgeFailure;
+use crate::points_error::PointsError;
+use crate::result::{AfterColon, Reason, TestResult};
+use crate::verdict::Verdict;
 use millibox_languages::program::Limits;
+use millibox_package::Cause;
 use serde::Serialize;
-use std::error::Error;
-use std::sync::Arc;
 
 /// All results of a submission so far, with the plan to which they belong.
 #[derive(Debug, Clone)]
@@ -16,11 +17,8 @@ pub(super) struct Results<'p> {
     pub fail_fast: bool,
     pub tests: Vec<Option<RecordedTest>>,
     /// The answers of the package's own grader, or the reasons why they are unusable.
-    pub grades: Vec<Option<Result<Grade, GradingError>>>,
+    pub grades: Vec<Option<Result<Grade, Cause<JudgeFailure>>>>,
 }
-
-/// Why a group has no grade. Its text becomes the reason for a judge error.
-pub(super) type GradingError = Arc<dyn Error + Send + Sync>;
 
 impl Results<'_> {
     pub fn recorded(&self, test: usize) -> Option<&RecordedTest> {
@@ -59,11 +57,14 @@ impl RecordedTest {
     }
 
     /// Returns the reason for the verdict: that of the result, followed by the error in the points.
-    pub fn reason(&self) -> String {
-        match (&self.points, self.judged.result.reason.as_str()) {
-            (Ok(_), reason) => reason.to_owned(),
-            (Err(error), "") => error.to_string(),
-            (Err(error), reason) => format!("{reason}; {error}"),
+    pub fn reason(&self) -> Option<Reason> {
+        let reason = self.judged.result.reason.clone();
+        match self.points {
+            Ok(_) => reason,
+            Err(error) => Some(Reason::Points {
+                reason: reason.map(Box::new),
+                error,
+            }),
         }
     }
 }
@@ -100,14 +101,72 @@ pub enum SkipCause {
     Unfinished,
 }
 
-/// Why something was not judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why something was not judged: a part before it was not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{part} was not accepted", required(*.cause))]
 #[non_exhaustive]
 pub struct Skip {
     /// The kind of reason.
     pub cause: SkipCause,
-    /// The reason as text.
-    pub reason: String,
+    /// The part that was not accepted.
+    pub part: PartName,
+}
+
+fn required(cause: SkipCause) -> &'static str {
+    if cause == SkipCause::RequiredGroup {
+        "required "
+    } else {
+        ""
+    }
+}
+
+/// A test or a group, by its name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartName {
+    /// A test.
+    #[error("test {0}")]
+    Test(String),
+    /// A group.
+    #[error("group {0}")]
+    Group(String),
+}
+
+/// Why a group has its verdict.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GroupReason {
+    /// A test decides the verdict.
+    #[error("test {test}{}", AfterColon(.reason.as_ref()))]
+    Test {
+        /// The test.
+        test: String,
+        /// The reason for the verdict on the test. `None` if the checker decided.
+        reason: Option<Reason>,
+    },
+    /// The grader or the points of the group, or of a group in it, decide the verdict.
+    #[error("group {group}: {fault}")]
+    Group {
+        /// The group that decides.
+        group: String,
+        /// Its own reason.
+        fault: GroupFault,
+    },
+}
+
+/// Why a group has a verdict that none of its tests has.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GroupFault {
+    /// The package's own grader failed, or could not be run.
+    #[error("grader: {0}")]
+    Grader(Cause<JudgeFailure>),
+    /// The package's own grader gave this verdict.
+    #[error("decision of its grader")]
+    GraderDecision,
+    /// The group's points are invalid.
+    #[error(transparent)]
+    Points(#[from] PointsError),
 }
 
 /// The known result of a group or a submission.
@@ -116,8 +175,8 @@ pub struct Skip {
 pub struct GroupResult {
     /// The verdict. `None` while the verdict is open, or if no test of the group was judged.
     pub verdict: Option<Verdict>,
-    /// The reason for a verdict other than accepted, in a few words.
-    pub reason: String,
+    /// The reason for a verdict other than accepted.
+    pub reason: Option<GroupReason>,
     /// Number of the test that decided the verdict, if one did.
     pub decided_by: Option<usize>,
     /// The points. `None` while they are open, if the problem has no points, and after a judge

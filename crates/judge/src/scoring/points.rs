@@ -2,7 +2,7 @@
 
 use super::outcome::JudgedTest;
 use super::plan::Worth;
-use super::points_error::PointsError;
+use crate::points_error::PointsError;
 use crate::verdict::{Points, Verdict};
 use millibox_package::model::{Rules, ScoreMode};
 

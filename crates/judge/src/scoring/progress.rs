@@ -1,14 +1,15 @@
 //! One submission's results as they arrive: which are open, and which are settled.
 
 use super::grading::{Grade, Grading};
-use super::outcome::{GradingError, GroupResult, JudgedTest, RecordedTest, Results, TestState};
+use super::outcome::{GroupResult, JudgedTest, RecordedTest, Results, TestState};
 use super::plan::{Plan, Worth};
 use super::points;
-use super::points_error::PointsError;
 use super::walk::Walk;
+use crate::failure::JudgeFailure;
+use crate::points_error::PointsError;
+use crate::result::Reason;
 use crate::verdict::Verdict;
-use std::error::Error;
-use std::sync::Arc;
+use millibox_package::Cause;
 
 /// Tracks one submission through a plan.
 ///
@@ -112,13 +113,9 @@ impl<'p> Progress<'p> {
 
     /// Records a grader's answer for a group. An error results in a judge error. A second answer is
     /// ignored.
-    pub fn grade<E>(&mut self, group: usize, graded: Result<Grade, E>)
-    where
-        E: Error + Send + Sync + 'static,
-    {
+    pub fn grade(&mut self, group: usize, graded: Result<Grade, JudgeFailure>) {
         if self.results.grades[group].is_none() {
-            let graded = graded.map_err(|error| Arc::new(error) as GradingError);
-            self.results.grades[group] = Some(graded);
+            self.results.grades[group] = Some(graded.map_err(Cause::from));
             self.walk = Walk::of(&self.results);
         }
     }
@@ -148,10 +145,10 @@ impl<'p> Progress<'p> {
         Some(self.results.recorded(test)?.verdict())
     }
 
-    /// The reason for the verdict on a test in a few words: the recorded reason, followed by the
-    /// error in the points, if there is one.
-    pub fn reason(&self, test: usize) -> Option<String> {
-        Some(self.results.recorded(test)?.reason())
+    /// The reason for the verdict on a test: the recorded reason, with the error in the points if
+    /// there is one. `None` if the checker decided or the test has no result.
+    pub fn reason(&self, test: usize) -> Option<Reason> {
+        self.results.recorded(test)?.reason()
     }
 
     /// The error in the checker's points for a test.

@@ -5,7 +5,10 @@
 //! tests of a group that an earlier part ends regardless of the open results.
 
 use super::grading::{self, Grade, Grading};
-use super::outcome::{GroupResult, PartResult, RecordedTest, Results, Skip, SkipCause, TestState};
+use super::outcome::{
+    GroupFault, GroupReason, GroupResult, PartName, PartResult, RecordedTest, Results, Skip,
+    SkipCause, TestState,
+};
 use super::plan::{Part, PlannedGroup, shown};
 use super::points;
 use crate::verdict::Verdict;
@@ -250,11 +253,11 @@ impl<'a> Walker<'a> {
                 return PartState::default();
             }
             Some(Ok(grade)) => Ok(*grade),
-            Some(Err(error)) => Err(format!("grader: {error}")),
+            Some(Err(failure)) => Err(GroupFault::Grader(failure.clone())),
         };
         let graded = graded.and_then(|Grade { verdict, points }| {
-            let points = points::in_range(rules, verdict == Verdict::Accepted, points);
-            Ok((verdict, points.map_err(|error| error.to_string())?))
+            let points = points::in_range(rules, verdict == Verdict::Accepted, points)?;
+            Ok((verdict, points))
         });
         let this = Some(Part::Group(index));
         match graded {
@@ -273,7 +276,7 @@ impl<'a> Walker<'a> {
                         verdict,
                         this,
                         Some(points),
-                        Some("decision of its grader".to_owned()),
+                        Some(GroupFault::GraderDecision),
                     ),
                 }
             }
@@ -320,7 +323,7 @@ impl<'a> Walker<'a> {
                 Ok(sum) => points = Some(sum),
                 Err(error) => {
                     (verdict, by) = (Verdict::JudgeError, Some(Part::Group(index)));
-                    fault = Some(error.to_string());
+                    fault = Some(error.into());
                 }
             }
         }
@@ -334,16 +337,18 @@ impl<'a> Walker<'a> {
         verdict: Verdict,
         by: Option<Part>,
         points: Option<f64>,
-        why: Option<String>,
+        why: Option<GroupFault>,
     ) -> PartState {
         if self.results.fail_fast && by == Some(Part::Group(index)) {
             self.ended = self.ended.or(by);
         }
-        let name = &self.results.plan.groups[index].name;
-        let reason = why.map_or_else(
-            || self.reason(by),
-            |why| format!("group {}: {why}", shown(name)),
-        );
+        let reason = match why {
+            Some(fault) => Some(GroupReason::Group {
+                group: shown(&self.results.plan.groups[index].name),
+                fault,
+            }),
+            None => by.and_then(|part| self.reason(part)),
+        };
         let decided_by = match by {
             Some(Part::Test(test)) => Some(test),
             _ => None,
@@ -365,37 +370,27 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn reason(&self, by: Option<Part>) -> String {
+    fn reason(&self, by: Part) -> Option<GroupReason> {
         match by {
-            None => String::new(),
-            Some(Part::Group(group)) => self.walk.groups[group].reason.clone(),
-            Some(Part::Test(test)) => {
-                let name = &self.results.plan.tests[test].name;
-                match self.results.recorded(test).map(RecordedTest::reason) {
-                    Some(reason) if !reason.is_empty() => format!("test {name}: {reason}"),
-                    _ => format!("test {name}"),
-                }
-            }
+            Part::Group(group) => self.walk.groups[group].reason.clone(),
+            Part::Test(test) => Some(GroupReason::Test {
+                test: self.results.plan.tests[test].name.clone(),
+                reason: self.results.recorded(test).and_then(RecordedTest::reason),
+            }),
         }
     }
 
     fn skip(&self, why: Obstacle) -> Skip {
         let plan = self.results.plan;
-        let name = |part: Part| match part {
-            Part::Test(test) => format!("test {}", plan.tests[test].name),
-            Part::Group(group) => format!("group {}", shown(&plan.groups[group].name)),
-        };
         let (cause, part) = match why {
-            Obstacle::After(part) => (SkipCause::GroupEnded, name(part)),
-            Obstacle::Requires(group) => (
-                SkipCause::RequiredGroup,
-                format!("required {}", name(Part::Group(group))),
-            ),
-            Obstacle::FailFast(part) => (SkipCause::FailFast, name(part)),
+            Obstacle::After(part) => (SkipCause::GroupEnded, part),
+            Obstacle::Requires(group) => (SkipCause::RequiredGroup, Part::Group(group)),
+            Obstacle::FailFast(part) => (SkipCause::FailFast, part),
         };
-        Skip {
-            cause,
-            reason: format!("{part} was not accepted"),
-        }
+        let part = match part {
+            Part::Test(test) => PartName::Test(plan.tests[test].name.clone()),
+            Part::Group(group) => PartName::Group(shown(&plan.groups[group].name)),
+        };
+        Skip { cause, part }
     }
 }

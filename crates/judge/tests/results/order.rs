@@ -2,7 +2,8 @@
 //! another.
 
 use crate::tree::*;
-use millibox_judge::scoring::{Grade, GraderFault, Grading, JudgedTest, Plan, Progress, TestState};
+use millibox_judge::failure::JudgeFailure;
+use millibox_judge::scoring::{Grade, Grading, JudgedTest, Plan, Progress, TestState};
 use millibox_judge::verdict::{Points, Verdict};
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring, VerdictMode};
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type PartResult = (Verdict, f64);
 
 /// A grader whose answer depends on its whole input and on the order of the lines.
-fn grader(input: &str) -> Result<Grade, GraderFault> {
+fn grader(input: &str) -> Result<Grade, JudgeFailure> {
     let parts: Vec<(&str, f64)> = input
         .lines()
         .map(|line| line.split_once(' ').unwrap())
@@ -25,11 +26,11 @@ fn grader(input: &str) -> Result<Grade, GraderFault> {
         .sum::<f64>();
     let said = match (parts.len(), parts.last().unwrap()) {
         (3, _) => "WA".to_owned(),
-        (5, _) => return Err(GraderFault::Status(1)),
+        (5, _) => return Err(JudgeFailure::NoGrader),
         (_, ("RTE", _)) => "AC".to_owned(),
         (_, (last, _)) => (*last).to_owned(),
     };
-    Grade::parse(format!("{said} {sum}\n").as_bytes())
+    parse_grade(&format!("{said} {sum}\n"))
 }
 
 /// A simple reference implementation that judges one test after another.

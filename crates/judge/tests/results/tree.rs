@@ -1,8 +1,10 @@
 //! Short notations for problems and results.
 
 use millibox::{Backend, Figures, Outcome, RunResult};
-use millibox_judge::scoring::{JudgedTest, Plan, Progress};
-use millibox_judge::verdict::{Points, TestResult, Verdict};
+use millibox_judge::failure::{GraderFailure, JudgeFailure};
+use millibox_judge::result::TestResult;
+use millibox_judge::scoring::{Grade, JudgedTest, Plan, Progress};
+use millibox_judge::verdict::{Points, Verdict};
 use millibox_languages::program::Limits;
 use millibox_package::model::{
     Checker, Format, Group, Kind, Objective, Problem, Program, Rules, ScoreMode, Scoring, Test,
@@ -108,10 +110,9 @@ pub fn judged(verdict: Verdict, score: Option<Points>, time: f64) -> JudgedTest 
     let run = RunResult::new(Outcome::Exited(0), Backend::Rlimit).with_figures(figures);
     JudgedTest {
         result: TestResult {
-            verdict,
             score,
             run: Some(run),
-            ..TestResult::judge_error("")
+            ..TestResult::new(verdict)
         },
         limits: Limits {
             cpu_time: LIMIT,
@@ -149,6 +150,12 @@ pub fn word(word: &str) -> Option<JudgedTest> {
         other => panic!("{other}"),
     };
     Some(judged(verdict, score, time))
+}
+
+/// Parses the answer of a grader that wrote nothing to its standard error.
+pub fn parse_grade(answer: &str) -> Result<Grade, JudgeFailure> {
+    let failed = |fault| JudgeFailure::Grader(GraderFailure::new(fault, String::new()));
+    Grade::parse(answer.as_bytes()).map_err(failed)
 }
 
 /// Judges one test after another. Only the tests that have a result may be due.

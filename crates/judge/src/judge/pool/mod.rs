@@ -27,8 +27,9 @@ use crate::batch::Worker;
 use crate::cancel::CancelToken;
 use crate::failure::JudgeFailure;
 use crate::report::SubmissionInfo;
+use crate::result::TestResult;
 use crate::scoring::{Grade, Grading, JudgedTest, Progress};
-use crate::verdict::{TestResult, Verdict};
+use crate::verdict::Verdict;
 use millibox_languages::program::{Executable, Limits};
 use millibox_package::model::{Submission, Test};
 use queue::{PanicGuard, Queue, Task};
@@ -37,9 +38,9 @@ use runner::TestRunner;
 use std::thread::Builder;
 
 /// The submissions to judge, and how to judge them.
-pub(super) struct Pool<'a, 'm> {
+pub(super) struct Pool<'a, 'p, 'm> {
     pub judge: &'a Judge<'m>,
-    pub prepared: &'a PreparedProblem,
+    pub prepared: &'p PreparedProblem,
     /// The limits of each test.
     pub limits: &'a [Limits],
     pub fail_fast: bool,
@@ -50,10 +51,10 @@ pub(super) struct Pool<'a, 'm> {
 /// The thread's worker, and the generation of its supervisor.
 type ThreadWorker<'m> = Option<(usize, Worker<'m>)>;
 
-impl<'a, 'm> Pool<'a, 'm> {
+impl<'p, 'm> Pool<'_, 'p, 'm> {
     /// Judges all submissions. If the machine is stopped or the token is cancelled, some results
     /// stay open.
-    pub fn judge(&self, observer: &mut dyn PoolObserver) -> Vec<Entry<'a>> {
+    pub fn judge(&self, observer: &mut dyn PoolObserver) -> Vec<Entry<'p>> {
         let cpus = self.judge.machine.cpus();
         let entries = self
             .submissions
@@ -81,7 +82,7 @@ impl<'a, 'm> Pool<'a, 'm> {
         queue.into_entries()
     }
 
-    fn entry(&self, submission: &Submission) -> Entry<'a> {
+    fn entry(&self, submission: &Submission) -> Entry<'p> {
         let progress = Progress::new(&self.prepared.plan);
         let suite = self
             .judge

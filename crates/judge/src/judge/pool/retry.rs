@@ -1,6 +1,7 @@
 //! A second chance for tests that an overloaded machine may have delayed.
 
-use crate::verdict::{TestResult, Verdict};
+use crate::result::TestResult;
+use crate::verdict::Verdict;
 use millibox::{Outcome, RunResult};
 use millibox_languages::program::Limits;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -79,9 +80,8 @@ mod tests {
         let figures = Figures::default().with_cpu_ns(cpu_ms * 1_000_000, 0);
         let run = RunResult::new(outcome, Backend::Rlimit).with_figures(figures);
         TestResult {
-            verdict,
             run: Some(run),
-            ..TestResult::judge_error("")
+            ..TestResult::new(verdict)
         }
     }
 
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn test_that_has_not_waited_is_judged_once() {
-        let second = || (TestResult::judge_error("judged a second time"), None);
+        let second = || (TestResult::new(Verdict::JudgeError), None);
         for (first, overload, is_stopped) in [
             // The program sleeps, and the machine is not overloaded.
             (

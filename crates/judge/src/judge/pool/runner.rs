@@ -2,12 +2,13 @@
 
 use super::super::prepared::{PreparedProblem, Referee};
 use crate::batch::{self, Case, Trial, Worker};
-use crate::failure::JudgeFailure;
+use crate::failure::{JudgeFailure, RunFault};
 use crate::feedback::Feedback;
 use crate::interactive::{self, Mode};
 use crate::passes;
-use crate::verdict::{TestResult, Verdict};
-use millibox::{Outcome, Step as RunStep};
+use crate::result::{Reason, TestResult};
+use crate::verdict::Verdict;
+use millibox::{Outcome, RunResult, Step as RunStep};
 use millibox_languages::compile::Toolbox;
 use millibox_languages::program::{Executable, Limits};
 use millibox_package::model::{Kind, Test};
@@ -95,14 +96,10 @@ fn is_machine_fit(worker: &Worker<'_>, toolbox: &Toolbox<'_>, trial: &Trial<'_>)
 /// Returns a run-time error as the result of a submission that cannot be executed through its own
 /// fault.
 fn broken(result: TestResult) -> TestResult {
-    let reason = result
-        .run
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let ended = |run: &RunResult| Reason::Run(RunFault::Ended(Box::new(run.clone())));
     TestResult {
         verdict: Verdict::RunTimeError,
-        reason,
+        reason: result.run.as_ref().map(ended),
         comment: String::new(),
         score: None,
         ..result

@@ -7,12 +7,15 @@ mod junit_xml;
 mod plain_text;
 
 use crate::tree::*;
-use millibox::{Backend, Figures};
+use millibox::{Backend, Figures, Outcome, RunResult};
+use millibox_judge::convention::{AnswerFault, ValidatorFailure};
+use millibox_judge::failure::RunFault;
 use millibox_judge::report::text::{Protocol, Style};
 use millibox_judge::report::{
     CompilationReport, JudgeReport, LimitsReport, Machine, ProblemReport, SubmissionInfo,
     SubmissionReport, TestReport, WarningReport, html, json, junit, text,
 };
+use millibox_judge::result::Reason;
 use millibox_judge::scoring::{Plan, Progress};
 use millibox_judge::verdict::Verdict;
 use millibox_languages::program::Limits;
@@ -66,6 +69,10 @@ fn figures(ms: u64) -> Figures {
         .with_peak_processes(Some(1))
 }
 
+fn ended(outcome: Outcome) -> Box<RunResult> {
+    Box::new(RunResult::new(outcome, Backend::Rlimit))
+}
+
 /// Records results, given in the notation of `tree`, for all tests that are due. The second result
 /// contains hostile text.
 fn progress<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
@@ -79,14 +86,17 @@ fn progress<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
             let of_test = figures(12 + test as u64);
             run.figures = of_test.with_cpu_ns(run.figures.cpu_user_ns, of_test.cpu_system_ns);
         }
-        match judged.result.verdict {
-            Verdict::TimeLimit => judged.result.reason = "CPU time limit".to_owned(),
-            Verdict::RunTimeError => judged.result.reason = "killed by signal SEGV".to_owned(),
-            Verdict::JudgeError => {
-                judged.result.reason = format!("checker: exited with 7: {HOSTILE}")
+        judged.result.reason = match judged.result.verdict {
+            Verdict::TimeLimit => Some(Reason::Run(RunFault::CpuTime)),
+            Verdict::RunTimeError => {
+                Some(Reason::Run(RunFault::Ended(ended(Outcome::Signaled(11)))))
             }
-            _ => {}
-        }
+            Verdict::JudgeError => Some(Reason::Checker(ValidatorFailure::new(
+                AnswerFault::Ended(ended(Outcome::Exited(7))),
+                HOSTILE.to_owned(),
+            ))),
+            _ => None,
+        };
         if test == 1 {
             judged.result.comment = HOSTILE.to_owned();
             judged.result.checker = Some(figures(2));

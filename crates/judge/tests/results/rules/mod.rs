@@ -7,7 +7,7 @@ mod skipping;
 mod verdicts;
 
 use crate::tree::*;
-use millibox_judge::scoring::{Plan, PointsError};
+use millibox_judge::scoring::{GroupFault, GroupReason, Plan, PointsError};
 use millibox_judge::verdict::Verdict::{self, *};
 use millibox_package::model::{Format, Group, Problem, Rules, ScoreMode, Scoring};
 
@@ -57,13 +57,14 @@ pub fn points(problem: &Problem, words: &str, verdict: Verdict, points: Option<f
     assert_eq!(
         (submission.verdict, submission.points),
         (Some(verdict), points),
-        "{words}: {}",
+        "{words}: {:?}",
         submission.reason
     );
 }
 
+/// Asserts that the points of this group are wrong.
 #[track_caller]
-pub fn fault(problem: &Problem, words: &str, reason: &str) {
+pub fn fault(problem: &Problem, words: &str, group: &str, error: PointsError) {
     let plan = plan(problem);
     let progress = judge(&plan, words);
     let submission = progress.submission();
@@ -72,7 +73,23 @@ pub fn fault(problem: &Problem, words: &str, reason: &str) {
         (Some(JudgeError), None),
         "{words}"
     );
-    assert_eq!(submission.reason, reason);
+    assert_eq!(submission.reason, Some(of_group(group, error.into())));
+}
+
+/// Returns the reason of a group that decides its verdict.
+pub fn of_group(group: &str, fault: GroupFault) -> GroupReason {
+    GroupReason::Group {
+        group: group.to_owned(),
+        fault,
+    }
+}
+
+/// Returns the reason of a group whose verdict a test decides. The test's checker decided.
+pub fn of_test(test: &str) -> GroupReason {
+    GroupReason::Test {
+        test: test.to_owned(),
+        reason: None,
+    }
 }
 
 /// Asserts that the checker's points for the test with this index are wrong.

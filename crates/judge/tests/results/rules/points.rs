@@ -2,6 +2,8 @@
 
 use super::{fault, one_group, plan, points, scored, sim_problem};
 use crate::tree::*;
+use millibox_judge::failure::JudgeFailure;
+use millibox_judge::result::Reason;
 use millibox_judge::scoring::{Plan, PlanError, PointsError, Progress};
 use millibox_judge::verdict::Points;
 use millibox_judge::verdict::Verdict::*;
@@ -61,6 +63,10 @@ fn score_modes_combine_points() {
     );
 }
 
+fn outside(points: f64, range: (f64, f64)) -> PointsError {
+    PointsError::OutOfRange { points, range }
+}
+
 #[test]
 fn points_outside_range_are_judge_error() {
     let ranged = Rules {
@@ -71,12 +77,14 @@ fn points_outside_range_are_judge_error() {
     fault(
         &scored(ranged.clone(), 2),
         "AC AC",
-        "group secret: 24 points are outside its range, 0 to 20",
+        "secret",
+        outside(24.0, (0.0, 20.0)),
     );
     fault(
         &scored(ranged, 1),
         "AC=-1",
-        "group secret: -1 points are outside its range, 0 to 20",
+        "secret",
+        outside(-1.0, (0.0, 20.0)),
     );
     // Points of a rejected group may be below the range.
     let least = Rules {
@@ -109,11 +117,7 @@ fn points_outside_range_end_parent() {
         group("b", legacy(1.0), 1, vec![]),
     ];
     let problem = problem(Format::Legacy, POINTS, Rules::default(), groups);
-    fault(
-        &problem,
-        "AC -",
-        "group a: 2 points are outside its range, 0 to 1",
-    );
+    fault(&problem, "AC -", "a", outside(2.0, (0.0, 1.0)));
 }
 
 #[test]
@@ -242,26 +246,32 @@ fn wrong_points_keep_recorded_result() {
     let problem = scored(legacy(12.0), 2);
     let plan = plan(&problem);
     let mut progress = Progress::new(&plan);
-    let wrong = |verdict: &str, reason: &str| {
+    let wrong = |verdict: &str, reason: &Reason| {
         let mut judged = word(verdict).unwrap();
-        judged.result.reason = reason.to_owned();
+        judged.result.reason = Some(reason.clone());
         judged.result.score = Some(Points::Absolute(f64::INFINITY));
         judged
     };
-    progress.record(0, wrong("WA", "pass 2"));
+    let pass = Reason::Pass {
+        number: 2,
+        reason: None,
+    };
+    progress.record(0, wrong("WA", &pass));
     let error = PointsError::NotFinite(f64::INFINITY);
     assert_eq!(progress.verdict(0), Some(JudgeError));
     assert_eq!(progress.points_error(0), Some(error));
     assert_eq!(progress.points(0), None);
-    assert_eq!(progress.reason(0), Some(format!("pass 2; {error}")));
+    let reason = Some(Box::new(pass.clone()));
+    assert_eq!(progress.reason(0), Some(Reason::Points { reason, error }));
     let recorded = &progress.judged(0).unwrap().result;
     assert_eq!(
-        (recorded.verdict, &recorded.reason[..]),
-        (WrongAnswer, "pass 2")
+        (recorded.verdict, &recorded.reason),
+        (WrongAnswer, &Some(pass))
     );
     // If the judge failed first, the points mean nothing.
-    progress.record(1, wrong("JE", "no sandbox"));
+    let no_answer = Reason::Judge(JudgeFailure::NoAnswer.into());
+    progress.record(1, wrong("JE", &no_answer));
     assert_eq!(progress.verdict(1), Some(JudgeError));
     assert_eq!(progress.points_error(1), None);
-    assert_eq!(progress.reason(1).as_deref(), Some("no sandbox"));
+    assert_eq!(progress.reason(1), Some(no_answer));
 }

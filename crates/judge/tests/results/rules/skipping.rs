@@ -2,7 +2,7 @@
 
 use super::{one_group, plan, points, successor, successor_problem, verdict};
 use crate::tree::*;
-use millibox_judge::scoring::{Progress, SkipCause, TestState};
+use millibox_judge::scoring::{PartName, Progress, SkipCause, TestState};
 use millibox_judge::verdict::Verdict::*;
 use millibox_package::model::{Format, Rules, ScoreMode, Scoring, VerdictMode};
 
@@ -23,19 +23,16 @@ fn failed_group_ends_its_parent() {
     let plan = plan(&problem);
     let progress = judge(&plan, "WA - -");
     let why = |test| match progress.state(test) {
-        TestState::NotJudged(skipped) => (skipped.cause, skipped.reason.clone()),
+        TestState::NotJudged(skipped) => (skipped.cause, skipped.part.clone()),
         state => panic!("{state:?}"),
     };
     assert_eq!(
         why(1),
-        (
-            SkipCause::GroupEnded,
-            "test a/1 was not accepted".to_owned()
-        )
+        (SkipCause::GroupEnded, PartName::Test("a/1".to_owned()))
     );
     assert_eq!(
         why(2),
-        (SkipCause::GroupEnded, "group a was not accepted".to_owned())
+        (SkipCause::GroupEnded, PartName::Group("a".to_owned()))
     );
     let b = progress.group(2);
     assert_eq!(
@@ -97,11 +94,8 @@ fn groups_with_failed_requirement_are_skipped() {
     );
     let skipped = c.not_judged.as_ref().unwrap();
     assert_eq!(
-        (skipped.cause, &*skipped.reason),
-        (
-            SkipCause::RequiredGroup,
-            "required group b was not accepted"
-        )
+        (skipped.cause, &skipped.part),
+        (SkipCause::RequiredGroup, &PartName::Group("b".to_owned()))
     );
     assert_eq!(progress.submission().decided_by, Some(1));
 }
@@ -149,8 +143,8 @@ fn fail_fast_ends_at_first_rejection() {
     );
     let c = progress.group(3).not_judged.clone().unwrap();
     assert_eq!(
-        (c.cause, &*c.reason),
-        (SkipCause::FailFast, "test b/2 was not accepted")
+        (c.cause, c.part),
+        (SkipCause::FailFast, PartName::Test("b/2".to_owned()))
     );
     let progress = judge_with(Progress::new(&plan).fail_fast(), "AC RE - - - -");
     assert_eq!(progress.submission().verdict, Some(Accepted));

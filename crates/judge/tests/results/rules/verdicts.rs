@@ -1,6 +1,6 @@
 //! Verdicts of groups.
 
-use super::{one_group, plan, points, verdict};
+use super::{of_test, one_group, plan, points, verdict};
 use crate::tree::*;
 use millibox_judge::scoring::{Plan, Progress};
 use millibox_judge::verdict::Verdict::*;
@@ -102,7 +102,7 @@ fn judge_error_counts_only_if_test_counts() {
     let plan = Plan::new(&counted).unwrap();
     let progress = judge(&plan, "JE AC WA");
     assert_eq!(progress.submission().verdict, Some(JudgeError));
-    assert_eq!(progress.submission().reason, "test sample/1");
+    assert_eq!(progress.submission().reason, Some(of_test("sample/1")));
 }
 
 #[test]
