@@ -4,14 +4,17 @@
 
 use millibox_judge::failure::JudgeFailure;
 use millibox_judge::judge::PackageError;
+use millibox_judge::report::verdict_words;
+use millibox_judge::scoring::GroupReason;
 use millibox_judge::tool::ToolFailure;
-use millibox_languages::compile::CompileError;
+use millibox_judge::verdict::Verdict;
+use millibox_languages::compile::{CompileError, Unavailable};
 use millibox_languages::staging::StagingError;
 use millibox_languages::suite::ChoiceError;
 use millibox_package::Faults;
 use millibox_package::edit::EditError;
 use rustix::io::Errno;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -160,18 +163,31 @@ pub enum ProgramFault {
     /// The package cannot be judged.
     #[error("{0}")]
     Package(PackageError),
+    /// A submission that must be accepted cannot be compiled.
+    #[error(
+        "{submission} must be accepted but is not: {}, {error}",
+        verdict_words(Verdict::CompileError)
+    )]
+    NotCompiled {
+        /// The submission.
+        submission: String,
+        /// The reason.
+        error: CompileError,
+    },
     /// A submission that must be accepted is not accepted.
-    #[error("{submission} must be accepted but is not{}: \
-     {verdict}{}", OnTest(.test), Reason(.reason))]
+    #[error(
+        "{submission} must be accepted but is not{}: {}{}",
+        OnTest(.reason),
+        verdict_words(*.verdict),
+        Why(", ", .reason)
+    )]
     NotAccepted {
         /// The submission.
         submission: String,
-        /// The test that decided.
-        test: Option<String>,
-        /// The verdict's name.
-        verdict: &'static str,
-        /// The verdict's reason. It may be empty.
-        reason: String,
+        /// The verdict.
+        verdict: Verdict,
+        /// The reason, which names the test or the group that decides.
+        reason: Option<GroupReason>,
     },
 }
 
@@ -233,25 +249,33 @@ impl fmt::Display for Seed<'_> {
     }
 }
 
-struct OnTest<'a>(&'a Option<String>);
+/// The test that decides, if one does.
+struct OnTest<'a>(&'a Option<GroupReason>);
 
 impl fmt::Display for OnTest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .as_ref()
-            .map_or(Ok(()), |test| write!(f, " on test {test}"))
+        match self.0 {
+            Some(GroupReason::Test { test, .. }) => write!(f, " on test {test}"),
+            _ => Ok(()),
+        }
     }
 }
 
-struct Reason<'a>(&'a str);
+/// The reason after a separator, without the test, which [`OnTest`] names.
+struct Why<'a>(&'static str, &'a Option<GroupReason>);
 
-impl fmt::Display for Reason<'_> {
+impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            write!(f, ", {}", self.0)
-        }
+        let Why(separator, reason) = self;
+        let reason: &dyn fmt::Display = match reason {
+            None => return Ok(()),
+            Some(GroupReason::Test { reason, .. }) => match reason {
+                None => return Ok(()),
+                Some(reason) => reason,
+            },
+            Some(reason) => reason,
+        };
+        write!(f, "{separator}{reason}")
     }
 }
 
@@ -290,14 +314,12 @@ pub enum MachineError {
     #[error("cannot prepare a generator for the shell: {0}")]
     Shell(FileFault),
     /// A submission could not be measured.
-    #[error("{submission}{}: {reason}", OnTest(.test))]
+    #[error("{submission}{}{}", OnTest(.reason), Why(": ", .reason))]
     Measuring {
         /// The submission.
         submission: String,
-        /// The test that decided.
-        test: Option<String>,
-        /// The reason for the judge error.
-        reason: String,
+        /// The reason for the judge error, which names the test or the group that decides.
+        reason: Option<GroupReason>,
     },
     /// No submission can be measured on this machine.
     #[error("no submission that must be accepted can be measured here: {}", SkippedList(.0))]
@@ -322,8 +344,13 @@ pub enum MachineError {
 pub struct SkippedSubmission {
     /// Name of the submission.
     pub submission: String,
-    /// The reason.
-    pub reason: String,
+    /// The reason. Reports contain its message.
+    #[serde(serialize_with = "message")]
+    pub reason: Unavailable,
+}
+
+fn message<S: Serializer>(error: &Unavailable, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(error)
 }
 
 struct SkippedList<'a>(&'a [SkippedSubmission]);

@@ -7,11 +7,13 @@ use super::record::Record;
 use super::replace::Replacement;
 use super::{SetterError, below, read_directory};
 use millibox_judge::judge::{Judge, Machine, Observer, Options};
+use millibox_judge::report::TestReport;
 use millibox_judge::time_limit::{
     self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME,
 };
 use millibox_judge::verdict::Verdict;
 use millibox_languages::cache::Cache;
+use millibox_languages::compile::CompileError;
 use millibox_languages::suite::Suites;
 use millibox_package::Problem;
 use millibox_package::edit::{self, EditError};
@@ -118,46 +120,37 @@ pub fn limits(
         .collect();
     let mut skipped = Vec::new();
     for submission in &submissions {
-        let report = judge.submission(&prepared, submission, observer);
         let name = &submission.name;
-        match report.verdict {
-            Some(Verdict::Accepted) => {}
-            None if report.is_skipped() => {
+        let progress = match judge.results(&prepared, submission, observer) {
+            Ok(progress) => progress,
+            Err(CompileError::Unavailable(reason)) => {
                 skipped.push(SkippedSubmission {
-                    submission: report.name,
-                    reason: report.reason,
+                    submission: name.clone(),
+                    reason,
                 });
                 continue;
             }
+            Err(error) => return Err(not_compiled(name, error)),
+        };
+        let result = progress.submission();
+        match result.verdict {
+            Some(Verdict::Accepted) => {}
             None => return Err(MachineError::Stopped.into()),
-            Some(Verdict::JudgeError) => {
-                let (submission, test) = (name.clone(), report.decided_by);
-                return Err(MachineError::Measuring {
-                    submission,
-                    test,
-                    reason: report.reason,
-                }
-                .into());
-            }
-            Some(_) => {
-                // Use only the reason of the test, because the message names the test.
-                let decisive = report
-                    .decided_by
-                    .as_ref()
-                    .and_then(|name| report.tests.iter().find(|t| t.name == *name));
-                let reason =
-                    decisive.map_or_else(|| report.reason.clone(), |test| test.reason.clone());
-                let (submission, verdict) = (name.clone(), report.words());
-                return Err(ProgramFault::NotAccepted {
-                    submission,
-                    test: report.decided_by,
-                    verdict,
-                    reason,
-                }
-                .into());
+            Some(verdict) => {
+                let (submission, reason) = (name.clone(), result.reason.clone());
+                return Err(match verdict {
+                    Verdict::JudgeError => MachineError::Measuring { submission, reason }.into(),
+                    _ => ProgramFault::NotAccepted {
+                        submission,
+                        verdict,
+                        reason,
+                    }
+                    .into(),
+                });
             }
         }
-        for (test, seen) in tests.iter_mut().zip(&report.tests) {
+        for (index, test) in tests.iter_mut().enumerate() {
+            let seen = TestReport::judged(&progress, index);
             let (Some(time), Some(figures)) = (seen.cpu_time_ns(), &seen.figures) else {
                 continue;
             };
@@ -179,6 +172,19 @@ pub fn limits(
         report.written = self::write(package, &problem, &report)?;
     }
     Ok(report)
+}
+
+/// Returns the error for a submission without a program.
+fn not_compiled(submission: &str, error: CompileError) -> SetterError {
+    if error.is_compile_error() {
+        let submission = submission.to_owned();
+        return ProgramFault::NotCompiled { submission, error }.into();
+    }
+    MachineError::Compiler {
+        program: submission.into(),
+        error,
+    }
+    .into()
 }
 
 fn read(package: &Path) -> Result<Problem, SetterError> {

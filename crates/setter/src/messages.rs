@@ -5,14 +5,18 @@ use super::error::{
     ProgramFault, Remedy, RequestError, SetterError, SkippedSubmission, file,
 };
 use super::validate::{CheckerFailure, Refusal, ValidationFault};
+use millibox::{Backend, Outcome, RunResult};
 use millibox_golden::assert_messages;
 use millibox_judge::convention::{AnswerFault, ValidatorFailure};
 use millibox_judge::failure::{JudgeFailure, RunFault};
 use millibox_judge::judge::{PackageError, PackageFault, PackageProblem};
+use millibox_judge::result::Reason;
+use millibox_judge::scoring::{GroupFault, GroupReason};
 use millibox_judge::tool::ToolFailure;
-use millibox_languages::compile::{InternalError, Refusal as CompilerRefusal};
+use millibox_judge::verdict::Verdict;
+use millibox_languages::compile::{InternalError, NoSuite, Refusal as CompilerRefusal};
 use millibox_languages::staging::StagingError;
-use millibox_languages::suite::Suites;
+use millibox_languages::suite::{ChoiceError, Suites};
 use millibox_package::edit::EditError;
 use rustix::io::Errno;
 use std::path::Path;
@@ -44,24 +48,35 @@ fn setter_messages_match_golden_file() {
         failure: ValidatorFailure::new(AnswerFault::TestlibFail, String::new()),
         comment: comment.to_owned(),
     };
-    let not_accepted = |test: Option<&str>, reason: &str| ProgramFault::NotAccepted {
-        submission: "accepted/a.py".to_owned(),
-        test: test.map(str::to_owned),
-        verdict: "time limit",
-        reason: reason.to_owned(),
+    let submission = || "accepted/a.py".to_owned();
+    let of_test = |reason| GroupReason::Test {
+        test: "secret/a".to_owned(),
+        reason: Some(reason),
+    };
+    let of_group = |fault| GroupReason::Group {
+        group: "secret".to_owned(),
+        fault,
+    };
+    let no_grader = || GroupFault::Grader(JudgeFailure::NoGrader.into());
+    let not_accepted = |reason: Option<GroupReason>| ProgramFault::NotAccepted {
+        submission: submission(),
+        verdict: Verdict::TimeLimit,
+        reason,
     };
     let fault = PackageFault::new(Path::new("p/check.sh"), PackageProblem::NoInteractor);
     let package_error = PackageError::from(fault);
     let at = |action: FileAction, fault: FileFault| file(action, Path::new("p/a"), fault);
     let io = |action: FileAction| file(action, Path::new("p/a"), Errno::ACCESS);
-    let measuring = |test: Option<&str>| MachineError::Measuring {
-        submission: "accepted/a.py".to_owned(),
-        test: test.map(str::to_owned),
-        reason: "checker: exited with 1".to_owned(),
+    let measuring = |reason: GroupReason| MachineError::Measuring {
+        submission: submission(),
+        reason: Some(reason),
     };
+    let exited = RunResult::new(Outcome::Exited(1), Backend::Rlimit);
+    let exited = AnswerFault::Ended(Box::new(exited));
+    let checker = || Reason::Checker(ValidatorFailure::new(exited.clone(), String::new()));
     let skipped = |name: &str| SkippedSubmission {
         submission: name.to_owned(),
-        reason: "kotlin is not installed".to_owned(),
+        reason: NoSuite::new(ChoiceError::NoSources, false).into(),
     };
     // The golden file does not repeat the language's error, because that text belongs to another
     // layer.
@@ -156,11 +171,19 @@ fn setter_messages_match_golden_file() {
             ),
             (
                 "ProgramFault::NotAccepted",
-                &not_accepted(Some("secret/a"), "CPU time limit"),
+                &not_accepted(Some(of_test(Reason::Run(RunFault::CpuTime)))),
+            ),
+            ("ProgramFault::NotAccepted, no test", &not_accepted(None)),
+            (
+                "ProgramFault::NotAccepted, group",
+                &not_accepted(Some(of_group(GroupFault::GraderDecision))),
             ),
             (
-                "ProgramFault::NotAccepted, no test",
-                &not_accepted(None, ""),
+                "ProgramFault::NotCompiled",
+                &ProgramFault::NotCompiled {
+                    submission: submission(),
+                    error: CompilerRefusal::Exited(1).into(),
+                },
             ),
             ("MachineError::Stopped", &MachineError::Stopped),
             (
@@ -182,8 +205,11 @@ fn setter_messages_match_golden_file() {
                 "MachineError::Shell",
                 &MachineError::Shell(Errno::NOSPC.into()),
             ),
-            ("MachineError::Measuring", &measuring(Some("secret/a"))),
-            ("MachineError::Measuring, no test", &measuring(None)),
+            ("MachineError::Measuring", &measuring(of_test(checker()))),
+            (
+                "MachineError::Measuring, no test",
+                &measuring(of_group(no_grader())),
+            ),
             (
                 "MachineError::NoneMeasurable",
                 &MachineError::NoneMeasurable(vec![skipped("a.kt"), skipped("b.kt")]),

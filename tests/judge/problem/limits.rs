@@ -65,6 +65,22 @@ fn limits_with_write_changes_only_limits() {
 }
 
 #[test]
+fn limits_with_failing_checker_name_test_once() {
+    let workspace = Workspace::new();
+    icpc_scripts(&workspace, "data: {secret: {data: {a: gen 1}}}\n");
+    workspace.write(
+        "p/problem.yaml",
+        "name: Scripts\nvalidation: custom\nlimits: {time_limit: 1}\n",
+    );
+    workspace.write("p/output_validators/fails.sh", "exit 7\n");
+    workspace.succeed(&["gen", "p"]);
+    std::fs::remove_dir_all(workspace.path("p/data/sample")).unwrap();
+    let failed =
+        "millibox: accepted/model.sh on test secret/a: checker: exited with 7, not with 42";
+    workspace.assert_fails("p", &["limits", "p"], 2, failed);
+}
+
+#[test]
 fn limits_ignore_submissions_not_used_for_time_limit() {
     let workspace = Workspace::new();
     icpc_scripts(&workspace, "data: {secret: {data: {a: gen 1}}}\n");
