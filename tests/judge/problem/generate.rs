@@ -367,7 +367,7 @@ data:
         "p",
         &["gen", "p"],
         2,
-        "generators.yaml:1:27: error: there is no generator \"gne\"",
+        "generators.yaml:1:27: error: the directory `generators` contains no generator",
     );
     workspace.write("p/generators/generators.yaml", "data: [\n");
     workspace.assert_fails("p", &["gen", "p"], 2, "generators.yaml:");

@@ -77,7 +77,7 @@ fn validate_reports_unknown_generator() {
         "p",
         &["validate", "p"],
         1,
-        "generators.yaml:1:27: error: there is no generator \"gne\"",
+        "generators.yaml:1:27: error: the directory `generators` contains no generator",
     );
     // The judge needs no generators. If an answer is missing, the judge names the command that
     // creates it.

@@ -391,7 +391,7 @@ pub enum GenerationFault {
     },
     #[error("the command has {{seed}} more than once")]
     RepeatedSeed,
-    #[error("there is no generator {name:?} in generators{suggestion}")]
+    #[error("the directory `generators` contains no generator named {name:?}{suggestion}")]
     NoGenerator {
         name: Excerpt,
         suggestion: Suggestion,

@@ -70,8 +70,9 @@ fn read_whole_checks_generators() {
     package.file("generators/gen.py", "");
     assert_eq!(faults("data: {secret: {data: {'1': gen 1}}}\n"), "");
     assert!(
-        faults("data: {secret: {data: {'1': gne 1}}}\n")
-            .contains(":1:29: error: there is no generator \"gne\"")
+        faults("data: {secret: {data: {'1': gne 1}}}\n").contains(
+            ":1:29: error: the directory `generators` contains no generator named \"gne\""
+        )
     );
     assert!(
         faults("solution: /x.py\ndata: {}\n")
@@ -232,7 +233,7 @@ fn generators_yaml_with_fault_is_refused() {
         ),
         (
             in_secret("a: gne 1"),
-            "there is no generator \"gne\" in generators",
+            "the directory `generators` contains no generator named \"gne\"",
         ),
         (
             in_secret("a: two 1"),
