@@ -84,11 +84,7 @@ def _prepare():
     how = _understand(arguments, options)
     directory = "."
     if how is not None and how[0] == "file":
-        # Use realpath(3), because os.path.realpath touches more memory.
-        path = how[1][0]
-        directory = real_path(path.encode(*encoding), buffer)
-        directory = directory.decode(*encoding) if directory else os.path.realpath(path)
-        directory = directory[: directory.rindex("/")] or "/"
+        directory = _directory_of(how[1][0], real_path, buffer, encoding)
     del buffer, strings
     is_other_start = environment is not own and not _same_start(own, environment)
     if how is None or is_other_start or _is_shadowed(directory, loaded):
@@ -221,6 +217,14 @@ def _understand(arguments, options):
     return "file", (path, content), rest
 
 
+def _directory_of(path, real_path, buffer, encoding):
+    """Returns the directory that contains the file, without symbolic links."""
+    # Use realpath(3), because os.path.realpath touches more memory.
+    resolved = real_path(path.encode(*encoding), buffer)
+    resolved = resolved.decode(*encoding) if resolved else os.path.realpath(path)
+    return resolved[: resolved.rindex("/")] or "/"
+
+
 def _is_shadowed(directory, loaded):
     """Whether the program has a module with the same name as a module that is already loaded."""
     try:
@@ -267,7 +271,7 @@ def _prepare_streams():
     return streams
 
 
-# The values with which millibox_ready_streams describes a descriptor.
+# The values with which millibox_ready_streams describes a descriptor. See crates/ready/src/lib.rs.
 CLOSED, AT_BEGINNING, PIPE = 0, 1, 2
 
 

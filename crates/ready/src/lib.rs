@@ -81,7 +81,31 @@ pub extern "C" fn millibox_ready_stage() -> i32 {
     }
 }
 
-/// Describes the three standard streams with two bits each.
+/// How [`millibox_ready_streams`] describes a descriptor, in two bits.
+#[repr(i32)]
+enum StreamKind {
+    Closed = 0,
+    /// It can seek and is at the beginning of its file.
+    AtBeginning = 1,
+    /// It cannot seek and is not a terminal.
+    Pipe = 2,
+    Other = 3,
+}
+
+impl StreamKind {
+    fn of(fd: i32) -> StreamKind {
+        let fd = sys::borrow(fd);
+        match rustix::fs::tell(fd) {
+            Ok(0) => StreamKind::AtBeginning,
+            Ok(_) => StreamKind::Other,
+            Err(rustix::io::Errno::BADF) => StreamKind::Closed,
+            Err(_) if rustix::termios::isatty(fd) => StreamKind::Other,
+            Err(_) => StreamKind::Pipe,
+        }
+    }
+}
+
+/// Describes the three standard streams with two bits each, standard input in the lowest.
 ///
 /// | value | descriptor |
 /// | --- | --- |
@@ -91,12 +115,7 @@ pub extern "C" fn millibox_ready_stage() -> i32 {
 /// | 3 | any other |
 #[unsafe(no_mangle)]
 pub extern "C" fn millibox_ready_streams() -> i32 {
-    let kind = |fd| match rustix::fs::tell(sys::borrow(fd)) {
-        Ok(0) => 1,
-        Ok(_) => 3,
-        Err(rustix::io::Errno::BADF) => 0,
-        Err(_) if rustix::termios::isatty(sys::borrow(fd)) => 3,
-        Err(_) => 2,
-    };
-    kind(0) | kind(1) << 2 | kind(2) << 4
+    (0..3).fold(0, |kinds, fd| {
+        kinds | (StreamKind::of(fd) as i32) << (2 * fd)
+    })
 }

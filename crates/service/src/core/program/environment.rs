@@ -62,7 +62,10 @@ impl ProgramRun {
                 (Vec::new(), command_world(), Some(limits.memory_bytes), 1)
             }
         };
-        let own_env = env.clone();
+        let world = with_temporary_directory(world, limits.work_bytes)
+            .mount(work_directory(limits.work_bytes));
+        // A template has only the variables that the operator chose.
+        let prepared = program.and_then(|program| self.prepared(program, &world, &env));
         for (name, value) in &self.env {
             set_variable(&mut env, name.clone(), value.clone());
         }
@@ -76,11 +79,9 @@ impl ProgramRun {
                 live: live.map(Live::new),
             })
         };
-        let world = with_temporary_directory(world, limits.work_bytes)
-            .mount(work_directory(limits.work_bytes));
         Execution {
             program: argv.first().cloned().unwrap_or_default(),
-            prepared: program.and_then(|program| self.prepared(program, &world, &own_env)),
+            prepared,
             argv,
             env,
             world,
@@ -119,7 +120,7 @@ impl ProgramRun {
         &self,
         program: &Program,
         world: &World,
-        own_env: &[(OsString, OsString)],
+        env: &[(OsString, OsString)],
     ) -> Option<Prepared> {
         let is_shared = matches!(self.source, ProgramSource::Program(_));
         // The operator chooses everything that runs in a template, so variables that interpreters
@@ -129,7 +130,7 @@ impl ProgramRun {
             return None;
         }
         let prepare = program.executable.prepare.clone()?;
-        let prepare = own_env
+        let prepare = env
             .iter()
             .fold(prepare, |prepare, (name, value)| prepare.env(name, value));
         match world.prepare(&prepare) {
