@@ -384,8 +384,9 @@ fn default_checker_reads_hexadecimal_only_in_legacy_format() {
     }
 }
 
-#[test]
-fn example_submissions_have_expected_verdicts() {
+/// Judges the submissions of an example. They wait for limits most of the time, so the examples are
+/// tests of their own that run at once.
+fn submissions_have_expected_verdicts(example: &str) {
     let examples = std::env::var_os("MILLIBOX_EXAMPLES").map(PathBuf::from);
     let examples =
         examples.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples"));
@@ -400,35 +401,53 @@ fn example_submissions_have_expected_verdicts() {
         Options::default(),
     );
     let mut wrong = Vec::new();
-    for name in ["causeway", "heaps", "leak", "stalls"] {
-        let problem = millibox_package::read(&examples.join(name))
-            .unwrap_or_else(|faults| panic!("{faults}"));
-        let prepared = judge
-            .problem(problem, &mut |_| ())
-            .unwrap_or_else(|why| panic!("{why}"));
-        for report in judge.submissions(&prepared, &prepared.problem().submissions, &mut |_| ()) {
-            let points = report
-                .name
-                .split('/')
-                .find_map(|part| part.strip_suffix("_points")?.parse::<f64>().ok());
-            let fine = report.as_expected != Some(false)
-                && points.is_none_or(|points| report.score == Some(points));
-            if report.is_skipped() {
-                skip(&format!("{}: {}", report.name, report.reason));
-            } else if report.verdict == Some(Verdict::JudgeError) || !fine {
-                // Without cgroups, a program that exceeds its memory limit crashes.
-                if !has_cgroups() && report.name.contains("memory") {
-                    continue;
-                }
-                wrong.push(format!(
-                    "{name}/{}: {} {:?}: {}",
-                    report.name,
-                    report.words(),
-                    report.score,
-                    report.reason
-                ));
+    let problem =
+        millibox_package::read(&examples.join(example)).unwrap_or_else(|faults| panic!("{faults}"));
+    let prepared = judge
+        .problem(problem, &mut |_| ())
+        .unwrap_or_else(|why| panic!("{why}"));
+    for report in judge.submissions(&prepared, &prepared.problem().submissions, &mut |_| ()) {
+        let points = report
+            .name
+            .split('/')
+            .find_map(|part| part.strip_suffix("_points")?.parse::<f64>().ok());
+        let fine = report.as_expected != Some(false)
+            && points.is_none_or(|points| report.score == Some(points));
+        if report.is_skipped() {
+            skip(&format!("{}: {}", report.name, report.reason));
+        } else if report.verdict == Some(Verdict::JudgeError) || !fine {
+            // Without cgroups, a program that exceeds its memory limit crashes.
+            if !has_cgroups() && report.name.contains("memory") {
+                continue;
             }
+            wrong.push(format!(
+                "{example}/{}: {} {:?}: {}",
+                report.name,
+                report.words(),
+                report.score,
+                report.reason
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn submissions_of_causeway_have_expected_verdicts() {
+    submissions_have_expected_verdicts("causeway");
+}
+
+#[test]
+fn submissions_of_heaps_have_expected_verdicts() {
+    submissions_have_expected_verdicts("heaps");
+}
+
+#[test]
+fn submissions_of_leak_have_expected_verdicts() {
+    submissions_have_expected_verdicts("leak");
+}
+
+#[test]
+fn submissions_of_stalls_have_expected_verdicts() {
+    submissions_have_expected_verdicts("stalls");
 }

@@ -4,7 +4,7 @@
 
 use crate::api::token;
 use crate::support::{Browser, Site, archive, postgres};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ const RIGHT: &[u8] = b"# right-source-c4d2\na, b = map(int, input().split())\npr
 const POINTS: &str = "73.517";
 /// How long a stream of events is read.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// How many requests a crawler sends at once. Most of its time, it waits for streams of events.
+const AT_ONCE: usize = 16;
 /// Numbers that are put into routes.
 const NUMBERS: std::ops::RangeInclusive<u32> = 1..=7;
 
@@ -142,15 +144,35 @@ pub fn crawl(browser: &Browser) -> BTreeMap<String, String> {
         }
     }
     let mut answers = BTreeMap::new();
-    while let Some(path) = waiting.pop() {
-        if answers.contains_key(&path) || path.starts_with("/assets/") {
-            continue;
+    loop {
+        let mut paths = BTreeSet::new();
+        while paths.len() < AT_ONCE
+            && let Some(path) = waiting.pop()
+        {
+            if !answers.contains_key(&path) && !path.starts_with("/assets/") {
+                paths.insert(path);
+            }
         }
-        let answer = browser.raw(&path, PATIENCE);
-        waiting.extend(links(&answer));
-        answers.insert(path, answer);
+        if paths.is_empty() {
+            return answers;
+        }
+        let read = |path: String| {
+            let answer = browser.raw(&path, PATIENCE);
+            (path, answer)
+        };
+        let found: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = paths
+                .into_iter()
+                .map(|path| scope.spawn(move || read(path)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|it| it.join().expect("an answer"))
+                .collect()
+        });
+        waiting.extend(found.iter().flat_map(|(_, answer)| links(answer)));
+        answers.extend(found);
     }
-    answers
 }
 
 /// The paths on which a secret is found.
