@@ -30,6 +30,7 @@ use millibox_judge::judge::{Machine, MachineError};
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
 use millibox_setter::SetterError;
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -48,10 +49,29 @@ const ERROR_PAUSE: Duration = Duration::from_secs(5);
 
 /// Why a job has failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum JobError {
-    /// The change is not allowed, for the reason in the text.
-    #[error("{0}")]
-    Refused(String),
+    /// The problem was deleted after the job was added.
+    #[error("the problem no longer exists")]
+    NoProblem,
+    /// The problem has no package.
+    #[error("the package no longer exists")]
+    NoPackage,
+    /// The package has no place for the statement.
+    #[error("the statement no longer exists")]
+    NoStatement,
+    /// The problem cannot be deleted.
+    #[error("a contest uses the problem; remove it from its rounds first")]
+    ProblemInUse,
+    /// The statement cannot replace the one that the package names.
+    #[error(
+        "the package names the statement {}; upload a file with the same extension",
+        .known.display()
+    )]
+    StatementExtension {
+        /// The name of the file in the package.
+        known: OsString,
+    },
     /// The package contains errors or cannot be stored.
     #[error("{}", .0.lines())]
     Package(#[from] PackageError),
@@ -76,12 +96,6 @@ pub enum JobError {
     /// The job was cancelled, or another runner has it.
     #[error("the job was stopped")]
     Lost,
-}
-
-impl JobError {
-    fn gone(what: &str) -> JobError {
-        JobError::Refused(format!("the {what} no longer exists"))
-    }
 }
 
 /// Wakes the runner.

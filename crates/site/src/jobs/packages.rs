@@ -36,8 +36,29 @@ pub struct Package {
     pub manifest: Manifest,
     /// The submissions in the package that can be judged here.
     pub solutions: Vec<Solution>,
-    /// The submissions in the package that cannot be judged here, with the reasons.
-    pub skipped: Vec<String>,
+    /// The names of the submissions in the package that cannot be judged here, with the reasons.
+    pub skipped: Vec<(String, SolutionFault)>,
+}
+
+/// Why a submission in a package cannot be judged here.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SolutionFault {
+    /// It has several files.
+    #[error("it has several files")]
+    SeveralFiles,
+    /// The name of its file is not in UTF-8.
+    #[error("its name is not in UTF-8")]
+    Name,
+    /// Its language is not installed.
+    #[error("its language is not installed")]
+    Language,
+    /// Its file is too long.
+    #[error("it is too long")]
+    TooLong,
+    /// Its file cannot be read.
+    #[error("{0}")]
+    System(#[from] std::io::Error),
 }
 
 /// Reads a stored package. `name` is the name of the uploaded file.
@@ -64,32 +85,31 @@ fn describe(
     for one in &problem.submissions {
         match solution(&app.languages, one) {
             Ok(solution) => package.solutions.push(solution),
-            Err(reason) => package.skipped.push(format!("{}: {reason}", one.name)),
+            Err(fault) => package.skipped.push((one.name.clone(), fault)),
         }
     }
     Ok(package)
 }
 
-fn solution(installed: &[Language], one: &Submission) -> Result<Solution, String> {
+fn solution(installed: &[Language], one: &Submission) -> Result<Solution, SolutionFault> {
     let [source] = &one.program.sources[..] else {
-        return Err("it has several files".to_owned());
+        return Err(SolutionFault::SeveralFiles);
     };
     let file_name = source.file_name().and_then(|name| name.to_str());
-    let file_name = file_name.ok_or("its name is not in UTF-8")?;
+    let file_name = file_name.ok_or(SolutionFault::Name)?;
     let language = match &one.program.language {
         Some(name) => installed.iter().find(|language| language.name == *name),
         None => languages::of_file(installed, file_name),
     };
-    let language = language.ok_or("its language is not installed")?;
-    let failed = |error: std::io::Error| error.to_string();
-    if source.metadata().map_err(failed)?.len() > MAX_SOLUTION {
-        return Err("it is too long".to_owned());
+    let language = language.ok_or(SolutionFault::Language)?;
+    if source.metadata()?.len() > MAX_SOLUTION {
+        return Err(SolutionFault::TooLong);
     }
     Ok(Solution {
         name: one.name.clone(),
         language: language.name.clone(),
         file_name: file_name.to_owned(),
-        content: std::fs::read(source).map_err(failed)?,
+        content: std::fs::read(source)?,
     })
 }
 
@@ -150,8 +170,8 @@ impl Running<'_> {
         for warning in &manifest.warnings {
             self.say(format!("warning: {warning}"));
         }
-        for skipped in &package.skipped {
-            self.say(format!("not judged: {skipped}"));
+        for (name, fault) in &package.skipped {
+            self.say(format!("not judged: {name}: {fault}"));
         }
         let budget = Budget::begin(Instant::now());
         self.compile_statements(&problem, &mut package.manifest, budget)?;
@@ -191,7 +211,7 @@ impl Running<'_> {
         self.block_on(async {
             let mut tx = self.app().db.begin().await?;
             if problem::by_id(&mut tx, id).await?.is_none() {
-                return Err(JobError::gone("problem"));
+                return Err(JobError::NoProblem);
             }
             insert(&mut tx, id, digest, &package, note, self.job.created_by).await?;
             self.commit(tx, &format!("/problems/{id}/versions")).await
@@ -203,7 +223,7 @@ impl Running<'_> {
     /// The current version of a problem, unpacked to a directory that may be changed.
     pub(super) fn unpack(&self, id: i64) -> Result<(Version, Unpacked), JobError> {
         let current = self.block_on(problem::current_version(&self.app().db, id))?;
-        let version = current.ok_or_else(|| JobError::gone("problem"))?;
+        let version = current.ok_or(JobError::NoProblem)?;
         let archive = self.app().blobs.path(&version.digest);
         let (problem, link) = package::open(&archive, "package.zip")?;
         // The reader's directory must not be changed.
@@ -272,16 +292,14 @@ impl Unpacked {
         let new = Path::new(file_name);
         if let Some(statement) = &self.problem.statement {
             if extension(statement) != extension(new) {
-                let known = statement.file_name().unwrap_or_default().display();
-                return Err(JobError::Refused(format!(
-                    "the package names the statement {known}; upload a file with the same extension"
-                )));
+                let known = statement.file_name().unwrap_or_default().to_owned();
+                return Err(JobError::StatementExtension { known });
             }
             let below = statement.strip_prefix(&self.problem.directory);
-            let below = below.map_err(|_| JobError::gone("statement"))?;
+            let below = below.map_err(|_| JobError::NoStatement)?;
             return Ok(self.root.join(below));
         }
-        let name = new.file_name().ok_or_else(|| JobError::gone("statement"))?;
+        let name = new.file_name().ok_or(JobError::NoStatement)?;
         let directories = package::STATEMENT_DIRECTORIES.map(|name| self.root.join(name));
         let directory = directories.iter().find(|path| path.is_dir());
         Ok(directory.unwrap_or(&directories[0]).join(name))

@@ -16,12 +16,12 @@ impl Running<'_> {
             let mut tx = self.app().db.begin().await?;
             for id in [from, into] {
                 if problem::by_id(&mut tx, id).await?.is_none() {
-                    return Err(JobError::gone("problem"));
+                    return Err(JobError::NoProblem);
                 }
             }
             let now = Time::now();
             let version = problem::merge(&mut tx, from, into, self.job.created_by, now).await?;
-            let version = version.ok_or_else(|| JobError::gone("package"))?;
+            let version = version.ok_or(JobError::NoPackage)?;
             let mut page = format!("/problems/{into}");
             if rejudge {
                 contest::use_version(&mut tx, into, version).await?;
@@ -53,9 +53,7 @@ impl Running<'_> {
         self.block_on(async {
             let mut tx = self.app().db.begin().await?;
             if problem::is_attached(&mut tx, id).await? {
-                return Err(JobError::Refused(
-                    "a contest uses the problem; remove it from its rounds first".to_owned(),
-                ));
+                return Err(JobError::ProblemInUse);
             }
             problem::delete(&mut tx, id).await?;
             self.commit(tx, "/problems").await

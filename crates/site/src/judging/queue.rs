@@ -34,7 +34,7 @@ impl Lease {
 /// A queue of judgements. The methods with a lease return false if the worker has lost the lease.
 pub trait Queue: Send + Sync + 'static {
     /// Why the queue cannot be used.
-    type Error: Error + Send;
+    type Error: Error + Send + Sync;
 
     /// Leases the next judgement to a worker.
     fn claim(&self, worker: &str)

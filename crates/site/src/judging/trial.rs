@@ -5,14 +5,15 @@
 
 use crate::core::protocol::cut;
 use millibox::Builder;
+use millibox_judge::failure::JudgeFailure;
 use millibox_judge::judge::Machine;
 use millibox_judge::tool::{self, ToolRun};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Options, Toolbox};
+use millibox_languages::compile::{CompileError, Options, Toolbox};
 use millibox_languages::files::SourceFile;
 use millibox_languages::program::Limits;
-use millibox_languages::suite::Suites;
-use std::io::{Read, Seek, SeekFrom, Write};
+use millibox_languages::suite::{ChoiceError, Suites};
+use std::io::{Read, Seek, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -60,13 +61,26 @@ pub enum Tried {
 
 /// Why a trial has no result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrialError {
     /// Too many other trials wait.
     #[error("too many trials wait")]
     Busy,
-    /// The machine is at fault.
-    #[error("{0}")]
-    Machine(String),
+    /// The thread ended before the trial had a result.
+    #[error("the thread of the trials has ended")]
+    Ended,
+    /// The language is unknown here.
+    #[error(transparent)]
+    Language(#[from] ChoiceError),
+    /// The compiler cannot be used.
+    #[error(transparent)]
+    Compiler(CompileError),
+    /// The sandbox failed.
+    #[error(transparent)]
+    Judge(#[from] JudgeFailure),
+    /// The input or the output cannot be copied.
+    #[error(transparent)]
+    File(#[from] std::io::Error),
 }
 
 type Waiting = (Trial, oneshot::Sender<Result<Tried, TrialError>>);
@@ -97,8 +111,7 @@ impl Trials {
         self.waiting
             .try_send((trial, sender))
             .map_err(|_| TrialError::Busy)?;
-        let ended = |_| TrialError::Machine("the thread of the trials has ended".to_owned());
-        result.await.map_err(ended)?
+        result.await.map_err(|_| TrialError::Ended)?
     }
 
     /// Starts the thread, on a CPU. The thread ends with the process.
@@ -161,11 +174,7 @@ fn work_with(
 }
 
 fn try_out(machine: &Machine, toolbox: &Toolbox<'_>, trial: Trial) -> Result<Tried, TrialError> {
-    let failed = |error: &dyn std::fmt::Display| TrialError::Machine(error.to_string());
-    let suite = toolbox
-        .suites()
-        .named(&trial.language)
-        .map_err(|error| failed(&error))?;
+    let suite = toolbox.suites().named(&trial.language)?;
     let source = SourceFile::new(&trial.file_name, trial.source);
     let compilation = toolbox.compile_files(suite, vec![source], &Options::default());
     let executable = match compilation.result {
@@ -174,14 +183,12 @@ fn try_out(machine: &Machine, toolbox: &Toolbox<'_>, trial: Trial) -> Result<Tri
             let messages = cut(&compilation.messages, MAX_MESSAGES).to_owned();
             return Ok(Tried::Rejected { messages });
         }
-        Err(error) => return Err(failed(&error)),
+        Err(error) => return Err(TrialError::Compiler(error)),
     };
-    let mut input = tool::memory_file().map_err(|error| failed(&error))?;
-    let mut output = tool::memory_file().map_err(|error| failed(&error))?;
-    input
-        .write_all(&trial.input)
-        .and_then(|()| input.seek(SeekFrom::Start(0)))
-        .map_err(|error| failed(&error))?;
+    let mut input = tool::memory_file()?;
+    let mut output = tool::memory_file()?;
+    input.write_all(&trial.input)?;
+    input.rewind()?;
     let run = ToolRun {
         executable: &executable,
         world: &executable.world,
@@ -191,13 +198,11 @@ fn try_out(machine: &Machine, toolbox: &Toolbox<'_>, trial: Trial) -> Result<Tri
         input: Some(&input),
         output: &output,
     };
-    let result = tool::run(machine.supervisor(), &run).map_err(|error| failed(&error))?;
+    let result = tool::run(machine.supervisor(), &run)?;
     let mut shown = Vec::new();
     let limit = u64::try_from(MAX_OUTPUT).unwrap_or(u64::MAX);
-    output
-        .seek(SeekFrom::Start(0))
-        .and_then(|_| (&output).take(limit).read_to_end(&mut shown))
-        .map_err(|error| failed(&error))?;
+    output.rewind()?;
+    output.take(limit).read_to_end(&mut shown)?;
     Ok(Tried::Ran {
         output: String::from_utf8_lossy(&shown).into_owned(),
         failure: result.failure.map(|failure| failure.to_string()),

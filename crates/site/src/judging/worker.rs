@@ -16,12 +16,15 @@ use crate::db::fault::Kind;
 use crate::db::judgement::{Failure, Task};
 use millibox::Builder;
 use millibox_judge::cancel::CancelToken;
-use millibox_judge::judge::{self, Event, Judge, Machine, Options, PreparedProblem};
+use millibox_judge::judge::{
+    self, Event, Judge, Machine, Options, PreparedProblem, SelectionError,
+};
 use millibox_judge::report::TestReport;
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
 use millibox_package::model::Submission;
 use std::collections::HashSet;
+use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,13 +73,50 @@ struct Ready {
 enum AttemptError {
     /// Another attempt would also fail.
     #[error("the problem cannot be judged: {0}")]
-    Problem(String),
+    Problem(ProblemFault),
     /// The machine is at fault.
-    #[error("{0}")]
-    Machine(String),
+    #[error(transparent)]
+    Machine(#[from] MachineFault),
     /// The judgement was cancelled, or another worker has it now.
     #[error("the lease has ended")]
     Lost,
+}
+
+/// Why a problem cannot be judged.
+#[derive(Debug, thiserror::Error)]
+enum ProblemFault {
+    /// The package contains errors.
+    #[error("{}", .0.lines())]
+    Package(PackageError),
+    /// The judge does not accept the package.
+    #[error(transparent)]
+    Judge(judge::PackageError),
+}
+
+/// Why the machine cannot judge.
+#[derive(Debug, thiserror::Error)]
+enum MachineFault {
+    /// The package cannot be read.
+    #[error(transparent)]
+    Package(PackageError),
+    /// The supervisor died while the problem was prepared.
+    #[error(transparent)]
+    Judge(judge::PackageError),
+    /// The source cannot be stored.
+    #[error(transparent)]
+    Source(#[from] std::io::Error),
+    /// The source is no submission.
+    #[error(transparent)]
+    Selection(#[from] SelectionError),
+    /// The source has vanished.
+    #[error("the source no longer exists")]
+    NoSource,
+    /// The judge has failed, as its report states.
+    #[error("{0}")]
+    Report(String),
+    /// The queue does not accept the result.
+    #[error(transparent)]
+    Queue(Box<dyn Error + Send + Sync>),
 }
 
 struct Worker<Q> {
@@ -227,28 +267,25 @@ impl<Q: Queue> Worker<Q> {
         let archive = self.shop.blobs.path(&task.digest);
         let (problem, directory) =
             package::open(&archive, "package.zip").map_err(|error| match error {
-                PackageError::Faults(faults) => AttemptError::Problem(list(&faults)),
-                error => AttemptError::Machine(error.to_string()),
+                PackageError::Faults(_) => AttemptError::Problem(ProblemFault::Package(error)),
+                error => MachineFault::Package(error).into(),
             })?;
         let initial = || problem.groups().filter(|group| group.sample);
         let initial_tests = initial().map(|group| group.tests.len()).sum();
         let initial = initial().map(|group| group.name.clone()).collect();
-        let problem = judge.problem(problem, &mut |_| ()).map_err(|error| {
+        let problem = judge.problem(problem, &mut |_| ()).map_err(|mut error| {
             // A dead supervisor makes the programs of a package fail.
             if judge.machine().supervisor().is_dead() {
-                AttemptError::Machine(error.to_string())
-            } else {
-                let shown = |path: &Path| {
-                    path.strip_prefix(directory.path())
-                        .unwrap_or(path)
-                        .to_owned()
-                };
-                let faults = error.faults.into_iter();
-                let lines: Vec<String> = faults
-                    .map(|fault| fault.map_paths(shown).to_string())
-                    .collect();
-                AttemptError::Problem(lines.join("\n"))
+                return MachineFault::Judge(error).into();
             }
+            let shown = |path: &Path| {
+                path.strip_prefix(directory.path())
+                    .unwrap_or(path)
+                    .to_owned()
+            };
+            let faults = error.faults.into_iter();
+            error.faults = faults.map(|fault| fault.map_paths(shown)).collect();
+            AttemptError::Problem(ProblemFault::Judge(error))
         })?;
         Ok(Ready {
             version: task.version_id,
@@ -266,10 +303,9 @@ impl<Q: Queue> Worker<Q> {
         task: &Task,
         token: &CancelToken,
     ) -> Result<(), AttemptError> {
-        let system = |error: std::io::Error| AttemptError::Machine(error.to_string());
-        let directory = millibox_package::temporary::directory().map_err(system)?;
+        let directory = millibox_package::temporary::directory().map_err(MachineFault::from)?;
         let path = directory.path().join(&task.file_name);
-        std::fs::write(&path, &task.content).map_err(system)?;
+        std::fs::write(&path, &task.content).map_err(MachineFault::from)?;
         let mut submission = choose(ready, &path, &task.language)?;
         if let Some(name) = &task.model_name {
             expect(&ready.problem, name, &mut submission);
@@ -290,12 +326,12 @@ impl<Q: Queue> Worker<Q> {
             return Err(AttemptError::Lost);
         }
         let outcome = protocol::outcome(&report, |group| ready.initial.contains(group))
-            .ok_or_else(|| AttemptError::Machine(protocol::fault(&report)))?;
+            .ok_or_else(|| MachineFault::Report(protocol::fault(&report)))?;
         let finished = self.shop.queue.finish(Lease::of(task), &outcome);
         match self.shop.handle.block_on(finished) {
             Ok(true) => Ok(()),
             Ok(false) => Err(AttemptError::Lost),
-            Err(error) => Err(AttemptError::Machine(error.to_string())),
+            Err(error) => Err(MachineFault::Queue(error.into()).into()),
         }
     }
 }
@@ -356,16 +392,10 @@ fn change(task: &Task) -> Change {
     }
 }
 
-fn list(faults: &[millibox_package::Fault]) -> String {
-    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    lines.join("\n")
-}
-
-fn choose(ready: &Ready, path: &Path, language: &str) -> Result<Submission, AttemptError> {
-    judge::choose(ready.problem.problem(), path, Some(language))
-        .map_err(|error| AttemptError::Machine(error.to_string()))?
+fn choose(ready: &Ready, path: &Path, language: &str) -> Result<Submission, MachineFault> {
+    judge::choose(ready.problem.problem(), path, Some(language))?
         .pop()
-        .ok_or_else(|| AttemptError::Machine("the source no longer exists".to_owned()))
+        .ok_or(MachineFault::NoSource)
 }
 
 /// Sets the result that the package expects of its submission.
