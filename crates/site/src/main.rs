@@ -35,6 +35,8 @@ mod housekeeping;
 mod http;
 mod jobs;
 mod judging;
+#[cfg(test)]
+mod messages;
 mod oidc;
 mod rankings;
 mod text;

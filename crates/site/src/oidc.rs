@@ -88,7 +88,7 @@ pub enum OidcError {
         /// The file.
         file: String,
         /// What is wrong.
-        why: String,
+        why: CertificateFault,
     },
     /// The browser has no flow, or the answer belongs to another flow.
     #[error("the sign-in does not exist or has ended")]
@@ -119,6 +119,21 @@ pub enum OidcError {
     /// A thread has panicked.
     #[error("a thread that asks the provider failed")]
     Thread(#[from] tokio::task::JoinError),
+}
+
+/// Why a file with certificates cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificateFault {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] std::io::Error),
+    /// The file is malformed.
+    #[error(transparent)]
+    Malformed(Box<ureq::Error>),
+    /// The file contains other things.
+    #[error("the file has no certificate")]
+    Missing,
 }
 
 /// The purpose of a flow.
@@ -200,21 +215,21 @@ fn check_address(address: &str) -> Result<(), OidcError> {
 }
 
 fn certificates(file: &Path) -> Result<RootCerts, OidcError> {
-    let failed = |why: String| OidcError::Certificates {
+    let failed = |why: CertificateFault| OidcError::Certificates {
         file: file.display().to_string(),
         why,
     };
-    let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
+    let text = std::fs::read(file).map_err(|error| failed(error.into()))?;
     let mut found: Vec<Certificate<'static>> = Vec::new();
     for item in parse_pem(&text) {
         match item {
             Ok(PemItem::Certificate(certificate)) => found.push(certificate),
             Ok(_) => {}
-            Err(error) => return Err(failed(error.to_string())),
+            Err(error) => return Err(failed(CertificateFault::Malformed(Box::new(error)))),
         }
     }
     if found.is_empty() {
-        return Err(failed("the file has no certificate".to_owned()));
+        return Err(failed(CertificateFault::Missing));
     }
     Ok(RootCerts::Specific(Arc::new(found)))
 }

@@ -237,7 +237,9 @@ fn roster(error: &FileError) -> Box<dyn Message + '_> {
             kib: MAX_BYTES >> 10,
         }),
         FileError::Passwords => Box::new(t::RosterPasswords { max: MAX_PASSWORDS }),
-        FileError::Json(detail) => Box::new(t::RosterJson { detail }),
+        FileError::Json(detail) => Box::new(t::RosterJson {
+            detail: detail.to_string(),
+        }),
     }
 }
 

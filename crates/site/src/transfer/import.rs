@@ -6,7 +6,7 @@
 //! The stream is read and checked as a whole before the transaction begins, because a running site
 //! cannot write during the transaction. Until then, the data for rows is kept in a file.
 
-use super::{Cell, FORMAT, Line, TransferError, VERSION};
+use super::{Cell, FORMAT, Line, LineFault, StoredFault, TransferError, VERSION};
 use crate::blobs::{Blobs, NewBlob};
 use crate::core::account;
 use crate::core::contest_file;
@@ -90,7 +90,7 @@ pub async fn import(
     }
     let contests = importer.ids.get(&Target::Contest);
     let contest = contests.and_then(|ids| ids.values().next().copied());
-    let contest = contest.ok_or_else(|| wrong(0, "the stream has no contest"))?;
+    let contest = contest.ok_or_else(|| wrong(0, LineFault::NoContest))?;
     importer.compile_statements().await?;
     let users = importer.users;
     importer.tx.commit().await?;
@@ -101,11 +101,9 @@ pub async fn import(
     })
 }
 
-fn wrong(line: u64, why: impl ToString) -> TransferError {
-    TransferError::Line {
-        line,
-        why: why.to_string(),
-    }
+fn wrong(line: u64, why: impl Into<LineFault>) -> TransferError {
+    let why = why.into();
+    TransferError::Line { line, why }
 }
 
 struct Lines<'a, R> {
@@ -121,7 +119,7 @@ impl<R: BufRead> Lines<'_, R> {
             .read_until(b'\n', &mut bytes)?;
         self.number += 1;
         if bytes.last() != Some(&b'\n') {
-            return Err(wrong(self.number, "the stream ends too early"));
+            return Err(wrong(self.number, LineFault::EndsEarly));
         }
         Ok(bytes)
     }
@@ -157,16 +155,12 @@ impl Reader<'_> {
                     is_first = false;
                 }
                 (true, _) => {
-                    return Err(wrong(
-                        number,
-                        "this is not a contest that this version can read",
-                    ));
+                    return Err(wrong(number, LineFault::Format));
                 }
-                (false, Line::Header { .. }) => return Err(wrong(number, "a second header")),
+                (false, Line::Header { .. }) => return Err(wrong(number, LineFault::SecondHeader)),
                 (false, Line::End { rows }) => {
                     if rows != self.rows || self.open.is_some() {
-                        let why = "rows or parts of a package are missing";
-                        return Err(wrong(number, why));
+                        return Err(wrong(number, LineFault::Incomplete));
                     }
                     return Ok(());
                 }
@@ -197,24 +191,24 @@ impl Reader<'_> {
         columns: &BTreeMap<String, Cell>,
     ) -> Result<(), TransferError> {
         if !TABLES.iter().any(|known| known.name == table) {
-            return Err(wrong(number, format!("unknown table {table}")));
+            return Err(wrong(number, LineFault::UnknownTable(table.to_owned())));
         }
         let text = |column: &str| match columns.get(column) {
             Some(Cell::Text(text)) => Ok(text),
-            _ => Err(wrong(number, format!("the row lacks the text {column}"))),
+            _ => Err(wrong(number, LineFault::NoText(column.to_owned()))),
         };
         match table {
             "package_version" => {
                 let digest = text("digest")?;
                 if !self.packages.contains(digest) {
-                    return Err(wrong(number, format!("the package {digest} is missing")));
+                    return Err(wrong(number, LineFault::NoPackage(digest.clone())));
                 }
                 if !self.manifests.contains_key(digest) {
                     let archive = self.blobs.path(digest);
                     let manifest = package::read(&archive, "package.zip", self.blobs);
                     let manifest = manifest.map_err(|error| TransferError::Package {
                         sha256: digest.clone(),
-                        why: error.to_string(),
+                        why: error.into(),
                     })?;
                     self.manifests.insert(digest.clone(), manifest.json());
                 }
@@ -222,17 +216,17 @@ impl Reader<'_> {
             "contest_file" => {
                 let digest = text("digest")?;
                 if !self.packages.contains(digest) {
-                    return Err(wrong(number, format!("the file {digest} is missing")));
+                    return Err(wrong(number, LineFault::NoFile(digest.clone())));
                 }
                 let name = text("name")?;
                 let is_plain = contest_file::file_name(name).as_deref() == Some(name);
                 if !is_plain {
-                    return Err(wrong(number, "the file name is unsafe"));
+                    return Err(wrong(number, LineFault::FileName));
                 }
             }
             "source" => {
                 let name = text("file_name")?;
-                safe_name(name).ok_or_else(|| wrong(number, "the file name is unsafe"))?;
+                safe_name(name).ok_or_else(|| wrong(number, LineFault::FileName))?;
             }
             _ => {}
         }
@@ -241,7 +235,7 @@ impl Reader<'_> {
 
     /// Accepts a part of a package. The empty part completes it.
     fn package(&mut self, number: u64, sha256: &str, part: &str) -> Result<(), TransferError> {
-        let failed = |why: String| TransferError::Package {
+        let failed = |why: StoredFault| TransferError::Package {
             sha256: sha256.to_owned(),
             why,
         };
@@ -250,23 +244,19 @@ impl Reader<'_> {
             .map_err(|error| wrong(number, error))?;
         let blob = match self.open.take() {
             Some((digest, blob)) if digest == sha256 => blob,
-            Some(_) => return Err(wrong(number, "the package before it is incomplete")),
-            None => self
-                .blobs
-                .begin()
-                .map_err(|error| failed(error.to_string()))?,
+            Some(_) => return Err(wrong(number, LineFault::OpenPackage)),
+            None => self.blobs.begin().map_err(|error| failed(error.into()))?,
         };
         let mut blob = blob;
         if part.is_empty() {
-            let stored = blob.finish().map_err(|error| failed(error.to_string()))?;
+            let stored = blob.finish().map_err(|error| failed(error.into()))?;
             if stored != sha256 {
-                return Err(failed("the content is damaged".to_owned()));
+                return Err(failed(StoredFault::Damaged));
             }
             self.packages.insert(stored);
             return Ok(());
         }
-        blob.write(&part)
-            .map_err(|error| failed(error.to_string()))?;
+        blob.write(&part).map_err(|error| failed(error.into()))?;
         self.open = Some((sha256.to_owned(), blob));
         Ok(())
     }
@@ -341,7 +331,7 @@ impl Importer {
             None => {
                 let password = password.unwrap_or(&self.unknown);
                 if !password.starts_with("$argon2id$") {
-                    return Err(wrong(number, "the password is not an argon2id hash"));
+                    return Err(wrong(number, LineFault::Password));
                 }
                 let new = NewUser {
                     login,
@@ -366,7 +356,7 @@ impl Importer {
         columns: BTreeMap<String, Cell>,
     ) -> Result<(), TransferError> {
         let table = TABLES.iter().find(|table| table.name == name);
-        let table = table.ok_or_else(|| wrong(number, format!("unknown table {name}")))?;
+        let table = table.ok_or_else(|| wrong(number, LineFault::UnknownTable(name.to_owned())))?;
         let mut row = Fields::new();
         let mut old = None;
         for (column, cell) in columns {
@@ -402,14 +392,12 @@ impl Importer {
             return Ok(value);
         };
         let Value::Integer(Some(old)) = value else {
-            return Err(wrong(number, format!("{column} is not a number")));
+            return Err(wrong(number, LineFault::NotANumber(column.to_owned())));
         };
         let new = self.ids.get(target).and_then(|ids| ids.get(&old));
         let missing = || {
-            wrong(
-                number,
-                format!("{column} refers to {old}, which is missing"),
-            )
+            let column = column.to_owned();
+            wrong(number, LineFault::NoRow { column, id: old })
         };
         new.copied().map(Value::from).ok_or_else(missing)
     }

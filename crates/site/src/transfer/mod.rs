@@ -12,6 +12,9 @@
 pub mod export;
 pub mod import;
 
+use crate::blobs::BlobError;
+use crate::core::account::AccountError;
+use crate::core::package::PackageError;
 use crate::db::{DbError, Value};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -99,7 +102,7 @@ pub enum TransferError {
         /// The number of the line, from 1.
         line: u64,
         /// What is wrong.
-        why: String,
+        why: LineFault,
     },
     /// A password could not be hashed.
     #[error(transparent)]
@@ -110,6 +113,83 @@ pub enum TransferError {
         /// The name of the package.
         sha256: String,
         /// What is wrong.
-        why: String,
+        why: StoredFault,
     },
+}
+
+/// Why a line of a stream is refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LineFault {
+    /// The line is not JSON of the expected form.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Bytes are not encoded as base64.
+    #[error(transparent)]
+    Base64(#[from] base64::DecodeError),
+    /// A user has a field that this site does not accept.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// No line has the contest.
+    #[error("the stream has no contest")]
+    NoContest,
+    /// The last line is missing.
+    #[error("the stream ends too early")]
+    EndsEarly,
+    /// The first line has another format or version.
+    #[error("this is not a contest that this version can read")]
+    Format,
+    /// A header is not the first line.
+    #[error("a second header")]
+    SecondHeader,
+    /// The last line counts other rows, or comes within a package.
+    #[error("rows or parts of a package are missing")]
+    Incomplete,
+    /// No table has this name.
+    #[error("unknown table {0}")]
+    UnknownTable(String),
+    /// A column is missing, or is not a text.
+    #[error("the row lacks the text {0}")]
+    NoText(String),
+    /// No line before has this package.
+    #[error("the package {0} is missing")]
+    NoPackage(String),
+    /// No line before has this file.
+    #[error("the file {0} is missing")]
+    NoFile(String),
+    /// The name of a file could be interpreted.
+    #[error("the file name is unsafe")]
+    FileName,
+    /// A package begins within another one.
+    #[error("the package before it is incomplete")]
+    OpenPackage,
+    /// A password has another form.
+    #[error("the password is not an argon2id hash")]
+    Password,
+    /// A column that refers to a row is not a number.
+    #[error("{0} is not a number")]
+    NotANumber(String),
+    /// A column refers to a row that no line before has.
+    #[error("{column} refers to {id}, which is missing")]
+    NoRow {
+        /// The column.
+        column: String,
+        /// The id of the row.
+        id: i64,
+    },
+}
+
+/// Why the package in a stream cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoredFault {
+    /// The package cannot be stored.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// The bytes have another digest.
+    #[error("the content is damaged")]
+    Damaged,
+    /// The package cannot be read.
+    #[error(transparent)]
+    Package(#[from] PackageError),
 }

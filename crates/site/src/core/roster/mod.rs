@@ -18,6 +18,7 @@ pub use teams::{MAX_TEAM_NAME, Team};
 
 use super::account::{self, AccountError};
 use crate::db::user::Role;
+use millibox_package::Cause;
 use std::collections::HashSet;
 use table::Record;
 
@@ -124,7 +125,7 @@ pub enum FileError {
     Passwords,
     /// JSON is malformed.
     #[error("JSON: {0}")]
-    Json(String),
+    Json(Cause<serde_json::Error>),
 }
 
 /// A file that is not accepted.

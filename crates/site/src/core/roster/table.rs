@@ -109,7 +109,7 @@ fn positional(layout: &Layout, text: &str, skipped: usize) -> Vec<Line<Record>> 
 }
 
 fn objects(text: &str) -> Result<Vec<Line<Record>>, FileError> {
-    let malformed = |error: serde_json::Error| FileError::Json(error.to_string());
+    let malformed = |error: serde_json::Error| FileError::Json(error.into());
     let values: Vec<Value> = serde_json::from_str(text).map_err(malformed)?;
     let records = (1..).zip(&values).map(|(number, value)| {
         let object = value.as_object().ok_or(LineError::Malformed);
