@@ -78,11 +78,11 @@ pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
                 td { (time(one.created_at)) }
                 td { (time(one.expires_at)) }
                 td { (one.address.as_deref().unwrap_or_default()) }
-                td translate="no" { (one.agent.as_deref().unwrap_or_default()) }
+                td.wide translate="no" { (one.agent.as_deref().unwrap_or_default()) }
                 td { @if is_own(&one.hash) { (t::SessionThis) } }
             } } }
         } }
-        form method="post" action="/account/sessions/end" {
+        form.actions method="post" action="/account/sessions/end" {
             button { (t::SessionsEnd) }
         }
         (super::oidc::account_part(&app, user.id).await?)
