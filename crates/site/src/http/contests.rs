@@ -181,7 +181,7 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
             (inputs(&scene.contest.name, scene.contest.visibility))
             button { (t::Save) }
         }
-        p.actions {
+        div.actions {
             @if session.viewer().is_teacher() {
                 form.inline method="post" action={ "/contests/" (id) "/copy" } {
                     button { (t::ContestCopy) }

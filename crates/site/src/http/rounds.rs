@@ -134,7 +134,7 @@ pub async fn show(
         h2 #add { (t::ProblemsAdd) }
         (search_form(&format!("/rounds/{id}#add"), &search))
         form.fields method="post" action={ "/rounds/" (id) "/problems" } {
-            (problem_input(found.as_deref()))
+            (problem_input(&found, !search.pattern().is_empty()))
             label { (t::Label) input name="label" required maxlength=(MAX_LABEL); }
             (select("final_method", t::RoundFinalMethod, &METHODS, "best"))
             (select("reveal", t::RoundReveal, &REVEALS, "nothing"))
