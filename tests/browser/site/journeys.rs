@@ -80,7 +80,7 @@ async fn teacher_makes_a_contest(teacher: &Window) -> String {
         .fill("form[action$=rounds] [name=name]", "Day 1")
         .await;
     teacher.press_button("Add the round").await;
-    teacher.fill("[name=problem]", "1").await;
+    teacher.select("[name=problem]", "1").await;
     teacher.fill("[name=label]", "A").await;
     teacher.press_button("Add the problem").await;
     teacher.follow("Members").await;

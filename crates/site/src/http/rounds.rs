@@ -116,16 +116,13 @@ pub async fn show(
 ) -> Page {
     let (scene, round) = Scene::managed_round(&app, &session, id).await?;
     let problems = contest::problems(&app.db, scene.contest.id).await?;
-    let found = match search.pattern().is_empty() {
-        true => None,
-        false => Some(find_problems(&app.db, session.viewer(), 0, &search, PAGE_ROWS).await?),
-    };
+    let found = find_problems(&app.db, session.viewer(), 0, &search, PAGE_ROWS).await?;
     let main = html! {
         (scene.top(&session, Some(&round.name)))
         h2 { (round.name) }
         form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
-            button { (t::RoundCopy) }
+            button.second { (t::RoundCopy) }
             a href={ "/rounds/" (id) "/delete" } { (t::RoundDelete) }
         }
         (super::rules::forms(&round, scene.access))
@@ -144,20 +141,21 @@ pub async fn show(
     Ok(page(&session, &round.name, main).into_response())
 }
 
-/// The choice of a problem: between those that a search has found, or by its number.
-fn problem_input(found: Option<&[Problem]>) -> Markup {
+/// The choice of a problem: between those that a search has found or, if the site has few problems,
+/// between all of them. Otherwise by its number.
+fn problem_input(found: &[Problem], is_search: bool) -> Markup {
+    let is_whole = is_search || found.len() < PAGE_ROWS as usize;
     html! {
-        @match found {
-            Some(found) if !found.is_empty() => label { (t::Problem)
+        @if is_whole && !found.is_empty() {
+            label { (t::Problem)
                 select name="problem" { @for one in found {
                     option value=(one.id) { (one.id) " " (one.name) }
                 } }
-            },
-            _ => {
-                @if found.is_some() { p { (t::ProblemsNotFound) } }
-                label { (t::RoundProblemNumber)
-                    input name="problem" type="number" min="1" required; }
             }
+        } @else {
+            @if is_search { p { (t::ProblemsNotFound) } }
+            label { (t::RoundProblemNumber)
+                input name="problem" type="number" min="1" required; }
         }
     }
 }
@@ -265,7 +263,7 @@ pub async fn attach(
     let mut tx = app.db.begin().await?;
     contest::insert_round_problem(&mut tx, id, problem.id, &fields).await?;
     tx.commit().await?;
-    Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
+    Ok(Redirect::to(&format!("/rounds/{id}#problems")).into_response())
 }
 
 async fn manifest(app: &App, problem: &RoundProblem) -> Page<Arc<Manifest>> {
