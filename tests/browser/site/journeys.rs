@@ -28,7 +28,7 @@ async fn roles(stage: &Stage, options: Options) {
     let admin = stage.window(options).await;
     let teacher = stage.window(options).await;
     administrator_names_a_teacher(stage, &admin, &teacher).await;
-    let link = teacher_makes_a_contest(&teacher).await;
+    let link = teacher_makes_a_contest(&teacher, options.script).await;
     let contestant = stage.window(options).await;
     contestant_takes_part(&contestant, &link, options.script).await;
     let moderator = stage.window(options).await;
@@ -55,7 +55,7 @@ async fn administrator_names_a_teacher(stage: &Stage, admin: &Window, teacher: &
 }
 
 /// Returns the path of the entry link.
-async fn teacher_makes_a_contest(teacher: &Window) -> String {
+async fn teacher_makes_a_contest(teacher: &Window, script: bool) -> String {
     let mut package = tempfile::Builder::new()
         .suffix(".zip")
         .tempfile()
@@ -86,8 +86,12 @@ async fn teacher_makes_a_contest(teacher: &Window) -> String {
     teacher.follow("Members").await;
     teacher.press_button("Create a new link").await;
     teacher.element("#entry-link").await;
+    if script {
+        let is_address =
+            "return document.querySelector('#entry-link').innerText.startsWith('http')";
+        teacher.eventually(is_address).await;
+    }
     let link = teacher.text("#entry-link").await;
-    // The link is an address or a path.
     let (_, token) = link.split_once("/enter/").expect("a link");
     format!("/enter/{token}")
 }

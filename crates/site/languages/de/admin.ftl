@@ -13,7 +13,7 @@ user-into = Benutzername des Benutzers, der erhalten bleibt
 user-disable = Gesperrt: der Benutzer kann sich nicht anmelden
 user-sign-in = Anmeldung
 user-reset-shown =
-    Über diesen Pfad kann der Benutzer einmal und innerhalb von 24 Stunden ein neues Passwort
+    Mit diesem Link kann der Benutzer einmal und innerhalb von 24 Stunden ein neues Passwort
     wählen. Er wird nur jetzt angezeigt:
 user-reset-make = Link für ein neues Passwort erstellen
 user-sessions-end = Alle Sitzungen beenden
@@ -31,7 +31,7 @@ sign-up-new-users = Neue Benutzer
 sign-up-open = Alle können sich registrieren
 sign-up-link = Nur mit dem Link dieser Website
 sign-up-closed = Nur Administratoren fügen Benutzer hinzu
-sign-up-link-shown = Über diesen Pfad kann man sich registrieren. Er wird nur jetzt angezeigt:
+sign-up-link-shown = Mit diesem Link kann man sich registrieren. Er wird nur jetzt angezeigt:
 sign-up-hint =
     Wenn Sie die zweite Auswahl speichern, entsteht ein neuer Link, und der alte wird ungültig.
 

@@ -85,7 +85,7 @@ members-none = Kein Mitglied
 members-change = Mitglied hinzufügen, ändern oder entfernen
 members-link = Zugangslink
 members-link-shown =
-    Teilnehmer können dem Wettbewerb über diesen Pfad beitreten. Er wird nur jetzt angezeigt:
+    Teilnehmer können dem Wettbewerb mit diesem Link beitreten. Er wird nur jetzt angezeigt:
 members-link-make = Neuen Link erstellen
 members-link-remove = Link entfernen
 members-link-hint = Ein neuer Link macht den alten ungültig.

@@ -13,7 +13,7 @@ user-into = Login of the user to keep
 user-disable = Disabled: the user cannot sign in
 user-sign-in = Sign-in
 user-reset-shown =
-    The user can choose a new password at the following path, once and within 24 hours. The path is
+    The user can choose a new password with the following link, once and within 24 hours. The link is
     shown only now:
 user-reset-make = Create a link for a new password
 user-sessions-end = End all sessions
@@ -30,7 +30,7 @@ sign-up-new-users = New users
 sign-up-open = Anyone can sign up
 sign-up-link = Only with the link of this site
 sign-up-closed = Only administrators add users
-sign-up-link-shown = People can sign up at this path. It is shown only now:
+sign-up-link-shown = People can sign up with this link. It is shown only now:
 sign-up-hint = Saving the second choice creates a new link and invalidates the old one.
 
 # Jobs.

@@ -13,8 +13,8 @@ user-into = Login użytkownika, który ma pozostać
 user-disable = Zablokowany: użytkownik nie może się zalogować
 user-sign-in = Logowanie
 user-reset-shown =
-    Pod tą ścieżką użytkownik może ustawić nowe hasło, jednorazowo i w ciągu 24 godzin. Jest
-    pokazywana tylko teraz:
+    Za pomocą tego linku użytkownik może ustawić nowe hasło, jednorazowo i w ciągu 24 godzin. Jest
+    pokazywany tylko teraz:
 user-reset-make = Utwórz link do zmiany hasła
 user-sessions-end = Zakończ wszystkie sesje
 user-merge = Scal z innym użytkownikiem
@@ -30,7 +30,7 @@ sign-up-new-users = Nowi użytkownicy
 sign-up-open = Każdy może się zarejestrować
 sign-up-link = Tylko przez link tego serwisu
 sign-up-closed = Użytkowników dodają tylko administratorzy
-sign-up-link-shown = Zarejestrować się można pod tą ścieżką. Jest pokazywana tylko teraz:
+sign-up-link-shown = Zarejestrować się można za pomocą tego linku. Jest pokazywany tylko teraz:
 sign-up-hint = Zapisanie drugiej opcji tworzy nowy link i unieważnia poprzedni.
 
 # Jobs.

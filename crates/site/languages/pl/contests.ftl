@@ -83,7 +83,7 @@ members-none = Nie jest członkiem
 members-change = Dodaj, zmień lub usuń członka
 members-link = Link do konkursu
 members-link-shown =
-    Zawodnicy mogą dołączyć do konkursu pod tą ścieżką. Jest pokazywana tylko teraz:
+    Zawodnicy mogą dołączyć do konkursu za pomocą tego linku. Jest pokazywany tylko teraz:
 members-link-make = Utwórz nowy link
 members-link-remove = Usuń link
 members-link-hint = Nowy link unieważnia poprzedni.

@@ -3,7 +3,7 @@
 use super::error::{Page, PageError};
 use super::layout::page;
 use super::mistake::Mistake;
-use super::parts::select;
+use super::parts::{new_link, select};
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
@@ -56,7 +56,7 @@ async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>)
         h2 { (t::MembersLink) }
         @if let Some(link) = link {
             p { (t::MembersLinkShown) }
-            pre #entry-link tabindex="0" { "\n" (link) }
+            (new_link("entry-link", link))
         }
         div.actions {
             form.inline method="post" action={ "/contests/" (id) "/link" } {

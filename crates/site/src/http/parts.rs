@@ -44,6 +44,11 @@ fn time_words(machine: &str) -> impl Message {
     }
 }
 
+/// A new link, to copy. The script shows its whole address instead of the path.
+pub fn new_link(id: &str, path: &str) -> Markup {
+    html! { pre id=(id) tabindex="0" { a data-address href=(path) { (path) } } }
+}
+
 /// The state of a round, with the time until it begins or ends. The script counts down.
 pub fn round_state(begins: Time, ends: Time, now: Time) -> Markup {
     let until = |time: Time| {

@@ -223,6 +223,8 @@ impl Scene {
                 // Pages of rounds and problems have their own addresses.
                 "" => session.path == href || session.path.starts_with("/round"),
                 "/files" => session.path == href || session.path.starts_with("/contest-files"),
+                // The answer with a new entry link.
+                "/members" => session.path == href || session.path == format!("{root}/link"),
                 _ => {
                     session.path.starts_with(&href) || session.path.starts_with(&format!("{part}/"))
                 }

@@ -4,7 +4,7 @@ use super::account::{Profile, profile_inputs};
 use super::error::{Page, PageError};
 use super::layout::page;
 use super::mistake::Mistake;
-use super::parts::{PAGE_ROWS, select, time};
+use super::parts::{PAGE_ROWS, new_link, select, time};
 use super::problems::Place;
 use super::refusal::Refusal;
 use super::reset::LINK_LASTS;
@@ -141,7 +141,7 @@ async fn user_page(app: &App, session: &Session, id: i64, link: Option<&str>) ->
         h2 { (t::UserSignIn) }
         @if let Some(link) = link {
             p { (t::UserResetShown) }
-            pre #reset-link tabindex="0" { "\n" (link) }
+            (new_link("reset-link", link))
         }
         div.actions {
             form.inline method="post" action={ (path) "/reset" } {
@@ -333,7 +333,7 @@ async fn settings_page(app: &App, session: &Session, link: Option<&str>) -> Page
         }
         @if let Some(link) = link {
             p { (t::SignUpLinkShown) }
-            pre #sign-up-link tabindex="0" { "\n" (link) }
+            (new_link("sign-up-link", link))
         }
         p.hint { (t::SignUpHint) }
         h2 { (t::Services) }

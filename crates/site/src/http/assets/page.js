@@ -1,4 +1,5 @@
-// The clock of the server, countdowns, and tables that can be scrolled with the keyboard.
+// The clock of the server, countdowns, addresses to copy, and tables that can be scrolled with the
+// keyboard.
 
 const clock = document.getElementById('clock');
 // How far the server's clock is ahead of the browser's.
@@ -45,6 +46,9 @@ function markScrollers() {
     if (isWide) place.tabIndex = 0;
   }
 }
+
+// Shows the whole address of a link that a user sends to other people.
+for (const link of document.querySelectorAll('a[data-address]')) link.textContent = link.href;
 
 tick();
 setInterval(tick, 1000);
