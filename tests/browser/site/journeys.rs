@@ -107,6 +107,10 @@ async fn contestant_takes_part(contestant: &Window, link: &str, script: bool) {
     for source in [WRONG, RIGHT] {
         contestant.open("/round-problems/1").await;
         contestant.follow("Submit").await;
+        if script {
+            // Without a script, the server rejects a source without a language.
+            contestant.element("#runtime:required").await;
+        }
         contestant.select("[name=language]", "python3").await;
         contestant.set_code(source).await;
         contestant.press_button("Submit").await;

@@ -60,9 +60,8 @@ fn form(app: &App, last: Option<&str>, staff: bool) -> Markup {
                     textarea.source #code name="code" spellcheck="false" autocapitalize="off"
                         autocomplete="off" aria-describedby="code-hint" {}
                 }
-                p.hint #code-hint {
-                    (t::SubmitTabHint)
-                }
+                // Without the script, Tab leaves the field.
+                p.hint #code-hint hidden { (t::SubmitTabHint) }
             }
             @if staff {
                 label.check {

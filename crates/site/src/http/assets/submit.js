@@ -15,8 +15,17 @@ function chooseLanguage(fileName) {
   runtimeSelect.dispatchEvent(new Event('change'));
 }
 
+// Only a file can do without a chosen language. Otherwise the server would reject the source.
+function requireLanguage() {
+  runtimeSelect.required = fileField.files.length === 0;
+}
+
 startEditor();
+byId('code-hint').hidden = false;
+// The browser may restore the file later than it starts the script.
+addEventListener('pageshow', requireLanguage);
 fileField.addEventListener('change', () => {
+  requireLanguage();
   if (fileField.files.length > 0) chooseLanguage(fileField.files[0].name);
 });
 codeArea.addEventListener('keydown', (event) => {
