@@ -75,7 +75,7 @@ fn form(app: &App, last: Option<&str>, staff: bool) -> Markup {
 }
 
 /// The language of the user's last submission.
-async fn last_language(app: &App, user: i64) -> Page<Option<String>> {
+pub async fn last_language(app: &App, user: i64) -> Page<Option<String>> {
     let filter = Filter {
         user: Some(user),
         ..Filter::default()

@@ -1,14 +1,14 @@
 //! Trying a source on custom input.
 
 use super::error::{Page, PageError};
-use super::layout::page;
+use super::layout::{crumbs, page};
 use super::mistake::Mistake;
 use super::parts::{Upload, select};
 use super::problems;
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
-use super::submit::Sent;
+use super::submit::{Sent, last_language};
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::db::problem;
@@ -34,7 +34,8 @@ const PROCESSES: u32 = 64;
 
 /// A problem whose limits apply.
 struct Place {
-    title: String,
+    /// The beginning of the page.
+    top: Markup,
     manifest: Manifest,
 }
 
@@ -46,8 +47,13 @@ async fn of_problem(app: &App, session: &Session, id: i64) -> Page<Place> {
     }
     let version = problem::current_version(&app.db, id).await?;
     let version = version.ok_or(PageError::NotFound)?;
+    let (root, name) = (format!("/problems/{id}"), problem.name.as_str());
+    let top = html! {
+        (crumbs(&[("/problems", &t::Problems), (&root, &name)], t::ProblemTry))
+        h1 { (t::TryTitle { problem: html! { a href=(root) { (name) } } }) }
+    };
     Ok(Place {
-        title: problem.name,
+        top,
         manifest: Manifest::of_json(&version.manifest),
     })
 }
@@ -60,8 +66,14 @@ async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
     }
     let version = problem::version(&app.db, problem.version_id).await?;
     let version = version.ok_or(PageError::NotFound)?;
+    let name = format!("{} {}", problem.label, problem.name);
+    let link = html! { a href={ "/round-problems/" (id) } { (name) } };
+    let top = html! {
+        (scene.top(session, Some(&name)))
+        h2 { (t::TryTitle { problem: link }) }
+    };
     Ok(Place {
-        title: format!("{} {}", problem.label, problem.name),
+        top,
         manifest: Manifest::of_json(&version.manifest),
     })
 }
@@ -85,7 +97,7 @@ fn show(app: &App, session: &Session, place: &Place, sent: [&str; 3], result: Ma
         languages.push((&one.name, &one.title));
     }
     let main = html! {
-        h1 { (t::TryTitle { problem: &place.title }) }
+        (place.top)
         @if place.manifest.interactive {
             p { (t::TryInteractive) }
         } @else {
@@ -105,6 +117,13 @@ fn show(app: &App, session: &Session, place: &Place, sent: [&str; 3], result: Ma
         }
     };
     Ok(page(session, t::ProblemTry, main).into_response())
+}
+
+/// The page before the first trial, with the language of the user's last submission.
+async fn start(app: &App, session: &Session, place: &Place) -> Page {
+    let last = last_language(app, session.user_id()?).await?;
+    let language = last.unwrap_or_default();
+    show(app, session, place, [&language, "", ""], html! {})
 }
 
 async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -> Page {
@@ -170,7 +189,7 @@ pub async fn problem_form(
     Path(id): Path<i64>,
 ) -> Page {
     let place = of_problem(&app, &session, id).await?;
-    show(&app, &session, &place, [""; 3], html! {})
+    start(&app, &session, &place).await
 }
 
 /// `POST /problems/{id}/try`.
@@ -191,7 +210,7 @@ pub async fn round_form(
     Path(id): Path<i64>,
 ) -> Page {
     let place = of_round(&app, &session, id).await?;
-    show(&app, &session, &place, [""; 3], html! {})
+    start(&app, &session, &place).await
 }
 
 /// `POST /round-problems/{id}/try`.
