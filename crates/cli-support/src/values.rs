@@ -2,7 +2,40 @@
 
 use std::time::Duration;
 
-const NO_TIME: &str = "must be a number with a unit (us, ms, s, m, h), for example 500ms";
+/// Why a value is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ValueError {
+    /// The number is above this maximum.
+    #[error("too large: the maximum is {0}")]
+    Above(u64),
+    /// The number or the time is too large for its type.
+    #[error("too large")]
+    TooLarge,
+    /// It is not a number in this range.
+    #[error("must be a whole number from {least}{}", up_to(*.most))]
+    Number {
+        /// The minimum.
+        least: u64,
+        /// The maximum.
+        most: u64,
+    },
+    /// It is not a time.
+    #[error("must be a number with a unit (us, ms, s, m, h), for example 500ms")]
+    Time,
+    /// The time is 0.
+    #[error("must be more than 0")]
+    NoTime,
+    /// It is not a pair of ids.
+    #[error("must be UID:GID, two numbers")]
+    Ids,
+    /// An id is root's.
+    #[error("must not be root's: the sandbox does not run as the superuser")]
+    Root,
+    /// It is not a path in the cgroup hierarchies.
+    #[error("must be an absolute path without `..`")]
+    CgroupParent,
+}
 
 /// Whether the text consists of decimal digits only.
 pub fn is_number(text: &str) -> bool {
@@ -13,15 +46,12 @@ pub fn is_number(text: &str) -> bool {
 pub fn number<T: TryFrom<u64>>(
     least: u64,
     most: u64,
-) -> impl Fn(&str) -> Result<T, String> + Clone {
+) -> impl Fn(&str) -> Result<T, ValueError> + Clone {
     move |text| match text.parse::<u64>() {
-        Ok(number) if number > most => Err(format!("too large: the maximum is {most}")),
-        Err(_) if is_number(text) => Err(format!("too large: the maximum is {most}")),
-        Ok(number) if number >= least => T::try_from(number).map_err(|_| "too large".to_owned()),
-        _ => Err(format!(
-            "must be a whole number from {least}{}",
-            up_to(most)
-        )),
+        Ok(number) if number > most => Err(ValueError::Above(most)),
+        Err(_) if is_number(text) => Err(ValueError::Above(most)),
+        Ok(number) if number >= least => T::try_from(number).map_err(|_| ValueError::TooLarge),
+        _ => Err(ValueError::Number { least, most }),
     }
 }
 
@@ -34,45 +64,43 @@ fn up_to(most: u64) -> String {
 }
 
 /// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
-pub fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, ValueError> {
     // humantime reads `5M` as five months, but the user means minutes.
     if text
         .split(|letter: char| !letter.is_alphabetic())
         .any(|unit| unit == "M")
     {
-        return Err(NO_TIME.to_owned());
+        return Err(ValueError::Time);
     }
     match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
+        Ok(Duration::ZERO) => Err(ValueError::NoTime),
         Ok(time) => Ok(time),
-        Err(humantime::DurationError::NumberOverflow) => Err("too large".to_owned()),
-        Err(_) => Err(NO_TIME.to_owned()),
+        Err(humantime::DurationError::NumberOverflow) => Err(ValueError::TooLarge),
+        Err(_) => Err(ValueError::Time),
     }
 }
 
 /// `1000:1000`: user and group id, neither of them root's.
-pub fn ids(text: &str) -> Result<(u32, u32), String> {
+pub fn ids(text: &str) -> Result<(u32, u32), ValueError> {
     let ids = text
         .split_once(':')
         .and_then(|(uid, gid)| Some((id(uid).ok()?, id(gid).ok()?)));
     match ids {
-        Some((0, _) | (_, 0)) => {
-            Err("must not be root's: the sandbox does not run as the superuser".to_owned())
-        }
+        Some((0, _) | (_, 0)) => Err(ValueError::Root),
         Some(ids) => Ok(ids),
-        None => Err("must be UID:GID, two numbers".to_owned()),
+        None => Err(ValueError::Ids),
     }
 }
 
 /// A user or group id. The kernel reads an id of all ones as "no id".
-pub fn id(text: &str) -> Result<u32, String> {
+pub fn id(text: &str) -> Result<u32, ValueError> {
     number(0, u64::from(u32::MAX) - 1)(text)
 }
 
 /// A path in the cgroup hierarchies: absolute, without `..`.
-pub fn cgroup_parent(text: &str) -> Result<String, String> {
+pub fn cgroup_parent(text: &str) -> Result<String, ValueError> {
     if !text.starts_with('/') || text.split('/').any(|part| part == "..") {
-        return Err("must be an absolute path without `..`".to_owned());
+        return Err(ValueError::CgroupParent);
     }
     Ok(text.to_owned())
 }
@@ -89,18 +117,14 @@ mod tests {
             (Ok(1), Ok(512), Ok(7))
         );
         for text in ["513", "99999999999999999999"] {
-            assert_eq!(
-                small(text),
-                Err("too large: the maximum is 512".to_owned()),
-                "{text}"
-            );
+            assert_eq!(small(text), Err(ValueError::Above(512)), "{text}");
         }
         for text in ["", "0", "x", "-1", "1.5", "1 "] {
-            assert_eq!(
-                small(text),
-                Err("must be a whole number from 1 to 512".to_owned()),
-                "{text}"
-            );
+            let wrong = ValueError::Number {
+                least: 1,
+                most: 512,
+            };
+            assert_eq!(small(text), Err(wrong), "{text}");
         }
         assert_eq!(number(0, u64::MAX)("18446744073709551615"), Ok(u64::MAX));
     }
@@ -114,7 +138,7 @@ mod tests {
         for text in ["", "1", "0s", "0", "-1s", "1 parsec", "s", "5M", "1h 5M"] {
             assert!(time(text).is_err(), "{text}");
         }
-        assert!(time("99999999999999999999s").is_err_and(|why| why.contains("too large")));
+        assert_eq!(time("99999999999999999999s"), Err(ValueError::TooLarge));
     }
 
     #[test]
@@ -131,6 +155,7 @@ mod tests {
         ] {
             assert!(ids(text).is_err(), "{text}");
         }
-        assert!(id("4294967295").is_err_and(|why| why.contains("too large")));
+        let most = u64::from(u32::MAX) - 1;
+        assert_eq!(id("4294967295"), Err(ValueError::Above(most)));
     }
 }

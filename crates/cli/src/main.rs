@@ -31,6 +31,8 @@ mod doctor;
 mod judge;
 mod judge_setup;
 mod languages;
+#[cfg(test)]
+mod messages;
 mod problem;
 mod report_file;
 mod run;

@@ -10,24 +10,25 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, PathBuf};
 use std::time::Duration;
 
+// The fuzzer also includes this file, so the path must not depend on the including module.
+#[path = "value_error.rs"]
+mod error;
+pub use error::ValueError;
+
 /// `static`, `dynamic`.
-pub fn link(text: &str) -> Result<Link, String> {
+pub fn link(text: &str) -> Result<Link, ValueError> {
     match text {
         "static" => Ok(Link::Static),
         "dynamic" => Ok(Link::Dynamic),
-        _ => Err("must be static or dynamic".to_owned()),
+        _ => Err(ValueError::Link),
     }
 }
 
 /// `64M`, `1.5GiB`, `4096`: units are powers of 1024.
-pub fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, ValueError> {
     bytes(text)
-        .ok_or_else(|| {
-            "must be a number of bytes, or of K, M, G, T, P (powers of 1024; KiB and KB mean the \
-             same), for example 64M"
-                .to_owned()
-        })?
-        .ok_or_else(|| format!("too large: the maximum is {} bytes", u64::MAX))
+        .ok_or(ValueError::Size)?
+        .ok_or(ValueError::SizeTooLarge)
 }
 
 /// The bytes of a size. The outer `None` means no size; the inner one means that it is too large.
@@ -65,10 +66,10 @@ fn bytes(text: &str) -> Option<Option<u64>> {
 }
 
 /// A size that is not 0.
-pub fn positive_size(text: &str) -> Result<u64, String> {
+pub fn positive_size(text: &str) -> Result<u64, ValueError> {
     size(text).and_then(|bytes| {
         if bytes == 0 {
-            Err("must be more than 0".to_owned())
+            Err(ValueError::Empty)
         } else {
             Ok(bytes)
         }
@@ -76,71 +77,61 @@ pub fn positive_size(text: &str) -> Result<u64, String> {
 }
 
 /// A size that is large enough for a program.
-pub fn memory(text: &str) -> Result<u64, String> {
+pub fn memory(text: &str) -> Result<u64, ValueError> {
     size(text).and_then(|bytes| match bytes {
         // If the unit is missing, the user usually means M.
-        1..=0xf_ffff if text.bytes().all(|byte| byte.is_ascii_digit()) => Err(format!(
-            "{text} bytes are too few for any program; write {text}M for {text} MiB"
-        )),
-        0..=0xf_ffff => Err("must be at least 1M".to_owned()),
+        1..=0xf_ffff if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err(ValueError::MemoryUnit(text.to_owned()))
+        }
+        0..=0xf_ffff => Err(ValueError::Memory),
         bytes => Ok(bytes),
     })
 }
 
 /// A time limit, bounded like one that a package states.
-pub fn time_limit(text: &str) -> Result<Duration, String> {
+pub fn time_limit(text: &str) -> Result<Duration, ValueError> {
     const DAY: Duration = Duration::from_secs(86_400);
-    time(text).and_then(|time| {
-        if time > DAY {
-            Err("must be at most a day".to_owned())
-        } else {
-            Ok(time)
-        }
-    })
+    let time = time(text)?;
+    (time <= DAY).then_some(time).ok_or(ValueError::Day)
 }
 
 /// The number of CPUs that an affinity can name.
-const MAX_CPUS: u32 = 1024;
+pub const MAX_CPUS: u32 = 1024;
 
 /// `50ms/100ms`: CPU time and period.
-pub fn bandwidth(text: &str) -> Result<(Duration, Duration), String> {
+pub fn bandwidth(text: &str) -> Result<(Duration, Duration), ValueError> {
     let Some((max, period)) = text.split_once('/') else {
-        return Err("must be MAX/PERIOD, for example 50ms/100ms".to_owned());
+        return Err(ValueError::Bandwidth);
     };
     let (max, period) = (time(max)?, time(period)?);
     if max < Duration::from_millis(1) {
-        return Err("MAX must be at least 1ms".to_owned());
+        return Err(ValueError::BandwidthMax);
     }
     if !(Duration::from_millis(1)..=Duration::from_secs(1)).contains(&period) {
-        return Err("PERIOD must be between 1ms and 1s".to_owned());
+        return Err(ValueError::BandwidthPeriod);
     }
     if max > period * MAX_CPUS {
-        return Err(format!(
-            "MAX must be at most {MAX_CPUS} times PERIOD, the full time of {MAX_CPUS} CPUs"
-        ));
+        return Err(ValueError::BandwidthCpus);
     }
     Ok((max, period))
 }
 
 /// `NOFILE=64`, `stack=8M`, `RLIMIT_CORE=unlimited`. The returned name is in upper case without the
 /// prefix.
-pub fn rlimit(text: &str) -> Result<(String, u64), String> {
+pub fn rlimit(text: &str) -> Result<(String, u64), ValueError> {
     let Some((name, value)) = text.split_once('=') else {
-        return Err("must be NAME=VALUE, for example NOFILE=64".to_owned());
+        return Err(ValueError::Rlimit);
     };
     let value = match value {
         // RLIM_INFINITY (getrlimit(2)).
         "unlimited" => u64::MAX,
-        value => size(value).map_err(|why| match bytes(value) {
-            None => "VALUE must be a number, a size or `unlimited`".to_owned(),
-            Some(_) => format!("VALUE is {why}"),
+        value => size(value).map_err(|error| match error {
+            ValueError::Size => ValueError::RlimitValue,
+            error => ValueError::RlimitSize(Box::new(error)),
         })?,
     };
     // The library checks the name.
-    Request::new("/")
-        .rlimit(name, value)
-        .check()
-        .map_err(|error| error.to_string())?;
+    Request::new("/").rlimit(name, value).check()?;
     let name = name.to_ascii_uppercase();
     Ok((
         name.strip_prefix("RLIMIT_").unwrap_or(&name).to_owned(),
@@ -153,21 +144,19 @@ pub fn rlimit(text: &str) -> Result<(String, u64), String> {
 pub struct Cpus(pub Vec<usize>);
 
 /// `0,2,4-7`.
-pub fn cpus(text: &str) -> Result<Cpus, String> {
-    let wrong =
-        || "must be a list of numbers and ranges from 0 to 1023, for example 0,2,4-7".to_owned();
+pub fn cpus(text: &str) -> Result<Cpus, ValueError> {
     let number = |text: &str| {
         text.parse::<usize>()
             .ok()
             .filter(|cpu| *cpu < 1024)
-            .ok_or_else(wrong)
+            .ok_or(ValueError::Cpus)
     };
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (number(first)?, number(last)?);
         if first > last {
-            return Err(wrong());
+            return Err(ValueError::Cpus);
         }
         cpus.extend(first..=last);
     }
@@ -177,10 +166,10 @@ pub fn cpus(text: &str) -> Result<Cpus, String> {
 }
 
 /// `K=V`.
-pub fn variable(text: OsString) -> Result<(OsString, OsString), String> {
+pub fn variable(text: OsString) -> Result<(OsString, OsString), ValueError> {
     let bytes = text.as_bytes();
     match bytes.iter().position(|&byte| byte == b'=') {
-        None | Some(0) => Err("must be NAME=VALUE; no variable is inherited".to_owned()),
+        None | Some(0) => Err(ValueError::Variable),
         Some(at) => Ok((
             OsStr::from_bytes(&bytes[..at]).to_owned(),
             OsStr::from_bytes(&bytes[at + 1..]).to_owned(),
@@ -189,30 +178,27 @@ pub fn variable(text: OsString) -> Result<(OsString, OsString), String> {
 }
 
 /// A file for a standard stream. Other commands use `-` for the stream itself, so it is rejected.
-pub fn stream(path: PathBuf) -> Result<PathBuf, String> {
+pub fn stream(path: PathBuf) -> Result<PathBuf, ValueError> {
     if path.as_os_str() == "-" {
-        return Err(
-            "omit the option for millibox's own stream, or write ./- for a file of this name"
-                .to_owned(),
-        );
+        return Err(ValueError::Dash);
     }
     Ok(path)
 }
 
 /// A path inside the world: absolute, without `..`.
-pub fn inside(path: OsString) -> Result<PathBuf, String> {
+pub fn inside(path: OsString) -> Result<PathBuf, ValueError> {
     let path = PathBuf::from(path);
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
-        return Err("a path inside the sandbox must be absolute, without `..`".to_owned());
+        return Err(ValueError::Inside);
     }
     // Without `.`, doubled and trailing slashes.
     Ok(path.components().collect())
 }
 
 /// A mount point: a path inside that is not the root.
-pub fn mount_point(path: OsString) -> Result<PathBuf, String> {
+pub fn mount_point(path: OsString) -> Result<PathBuf, ValueError> {
     match inside(path) {
-        Ok(path) if path.parent().is_none() => Err("must be a path below /".to_owned()),
+        Ok(path) if path.parent().is_none() => Err(ValueError::Root),
         other => other,
     }
 }
@@ -226,17 +212,17 @@ pub struct Bind {
 }
 
 /// `SRC[:DST]`; `\:` is a colon in a path.
-pub fn bind(text: OsString) -> Result<Bind, String> {
+pub fn bind(text: OsString) -> Result<Bind, ValueError> {
     let mut parts = fields(&text);
     if parts.len() > 2 {
-        return Err(r"must be SRC[:DST]; write \: for a colon in a path".to_owned());
+        return Err(ValueError::Bind);
     }
     let at = parts.get(1).cloned();
     let source = parts.swap_remove(0);
     if source.is_empty() {
-        return Err("SRC is empty".to_owned());
+        return Err(ValueError::NoSource);
     }
-    let source = std::path::absolute(&source).map_err(|error| error.to_string())?;
+    let source = std::path::absolute(&source)?;
     // The sandbox reports a file that its user may not access. A missing file is reported here.
     if let Err(error) = std::fs::metadata(&source)
         && matches!(
@@ -244,13 +230,13 @@ pub fn bind(text: OsString) -> Result<Bind, String> {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
         )
     {
-        return Err(error.to_string());
+        return Err(error.into());
     }
     let at = match at {
-        Some(at) => mount_point(at).map_err(|why| format!("DST: {why}"))?,
-        None if source.parent().is_none() => return Err("name a DST: SRC:DST".to_owned()),
+        Some(at) => mount_point(at).map_err(|error| ValueError::Destination(Box::new(error)))?,
+        None if source.parent().is_none() => return Err(ValueError::NoDestination),
         None if source.components().any(|part| part == Component::ParentDir) => {
-            std::fs::canonicalize(&source).map_err(|error| error.to_string())?
+            std::fs::canonicalize(&source)?
         }
         None => source.components().collect(),
     };
@@ -266,16 +252,15 @@ pub struct Tmpfs {
 }
 
 /// `DST[:SIZE[:INODES]]`.
-pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
+pub fn tmpfs(text: OsString) -> Result<Tmpfs, ValueError> {
     let parts = fields(&text);
-    let wrong = || "must be DST[:SIZE[:INODES]], for example /tmp:16M".to_owned();
     if parts.len() > 3 {
-        return Err(wrong());
+        return Err(ValueError::Tmpfs);
     }
     let text = |index: usize| {
         parts
             .get(index)
-            .map(|part| part.to_str().ok_or_else(wrong))
+            .map(|part| part.to_str().ok_or(ValueError::Tmpfs))
             .transpose()
     };
     let size = text(1)?.map(positive_size).transpose()?;
@@ -284,7 +269,7 @@ pub fn tmpfs(text: OsString) -> Result<Tmpfs, String> {
     let inodes = text(2)?
         .map(number(1, u64::MAX >> 10))
         .transpose()
-        .map_err(|why| format!("INODES: {why}"))?;
+        .map_err(ValueError::Inodes)?;
     Ok(Tmpfs {
         at: mount_point(parts[0].clone())?,
         size,
@@ -327,6 +312,8 @@ pub fn shown_size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use millibox::RequestMistake;
+    use millibox_cli_support::values::ValueError as CommonError;
 
     #[test]
     fn size_accepts_units_and_rejects_other_text() {
@@ -371,28 +358,20 @@ mod tests {
             "16777216T",
             "99999999999999999999.5M",
         ] {
-            assert!(
-                size(text).is_err_and(|why| why.starts_with("too large")),
-                "{text}"
-            );
+            assert_eq!(size(text), Err(ValueError::SizeTooLarge), "{text}");
         }
         // The error lists all units that the parser accepts.
         let accepted: String = ('A'..='Z')
             .filter(|unit| size(&format!("1{unit}iB")).is_ok())
             .collect();
         assert_eq!(accepted, "GKMPT");
-        assert!(size("64Q").is_err_and(|why| {
-            why.contains("K, M, G, T, P (powers of 1024; KiB and KB mean the same)")
-        }));
+        assert_eq!(size("64Q"), Err(ValueError::Size));
         assert!(positive_size("0").is_err());
         assert_eq!(
             (memory("1M"), memory("1048576")),
             (Ok(1 << 20), Ok(1 << 20))
         );
-        assert_eq!(
-            memory("256"),
-            Err("256 bytes are too few for any program; write 256M for 256 MiB".to_owned())
-        );
+        assert_eq!(memory("256"), Err(ValueError::MemoryUnit("256".to_owned())));
         assert!(memory("0").is_err() && memory("64K").is_err());
         assert_eq!(shown_size(64 << 20), "64 MiB");
         assert_eq!(shown_size((64 << 20) + 1), "67108865 bytes");
@@ -404,10 +383,13 @@ mod tests {
 
     #[test]
     fn number_too_large_is_named_in_rlimits_and_tmpfs() {
-        assert!(rlimit("NOFILE=99999999999999999999").is_err_and(|why| why.contains("too large")));
-        assert!(
-            tmpfs("/tmp:1M:99999999999999999999".into())
-                .is_err_and(|why| why.contains("too large"))
+        assert_eq!(
+            rlimit("NOFILE=99999999999999999999"),
+            Err(ValueError::RlimitSize(Box::new(ValueError::SizeTooLarge)))
+        );
+        assert_eq!(
+            tmpfs("/tmp:1M:99999999999999999999".into()),
+            Err(ValueError::Inodes(CommonError::Above(u64::MAX >> 10)))
         );
     }
 
@@ -415,10 +397,7 @@ mod tests {
     fn time_limit_above_a_day_is_rejected() {
         assert_eq!(time_limit("1d"), Ok(Duration::from_secs(86_400)));
         for text in ["1d 1ns", "10000000000000000000s"] {
-            assert!(
-                time_limit(text).is_err_and(|why| why.contains("at most a day")),
-                "{text}"
-            );
+            assert_eq!(time_limit(text), Err(ValueError::Day), "{text}");
         }
         assert!(time_limit("0s").is_err());
     }
@@ -442,7 +421,8 @@ mod tests {
             rlimit("RLIMIT_CORE=unlimited"),
             Ok(("CORE".to_owned(), u64::MAX))
         );
-        assert!(rlimit("FILES=1").is_err_and(|why| why.contains("NOFILE")));
+        let unknown = RequestMistake::UnknownRlimit("FILES".to_owned());
+        assert_eq!(rlimit("FILES=1"), Err(ValueError::Request(unknown.into())));
         for text in ["NOFILE", "NOFILE=", "NOFILE=x", "=1"] {
             assert!(rlimit(text).is_err(), "{text}");
         }

@@ -2,6 +2,7 @@
 
 use crate::Target;
 use millibox_cli_support::values as support;
+use std::fmt::Display;
 use std::time::Duration;
 
 // The command has no library. Its value parsers are a module without dependencies on the rest.
@@ -38,8 +39,9 @@ pub const VALUE: Target = Target {
 };
 
 /// The parsed value. An error message must be one line.
-fn parsed<T>(result: Result<T, String>) -> Option<T> {
-    result.map_err(|why| super::assert_one_line(&why)).ok()
+fn parsed<T>(result: Result<T, impl Display>) -> Option<T> {
+    let rejected = |error: &_| super::assert_one_line(&format!("{error}"));
+    result.inspect_err(rejected).ok()
 }
 
 /// Parses the text as each kind of value. Displaying and parsing a value again must not change it.

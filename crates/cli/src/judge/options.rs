@@ -1,7 +1,7 @@
 //! The command line of `millibox judge`.
 
 use crate::judge_setup::JudgeSetupOptions;
-use crate::values;
+use crate::values::{self, ValueError};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -171,12 +171,9 @@ pub struct Args {
     pub work: JudgeSetupOptions,
 }
 
-fn pattern(text: &str) -> Result<glob::Pattern, String> {
-    glob::Pattern::new(text).map_err(|error| {
-        format!(
-            "not a pattern: {} (at character {})",
-            error.msg,
-            error.pos + 1
-        )
+fn pattern(text: &str) -> Result<glob::Pattern, ValueError> {
+    glob::Pattern::new(text).map_err(|error| ValueError::Pattern {
+        message: error.msg,
+        position: error.pos + 1,
     })
 }

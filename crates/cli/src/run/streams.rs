@@ -231,13 +231,13 @@ impl Streams {
                 let _ = its_done.send(moved.map_err(|error| {
                     // The program must not continue while its output is lost.
                     its_run.kill();
-                    format!("cannot write to {name}: {error}")
+                    Failure::sandbox(format!("cannot write to {name}: {error}"))
                 }));
             };
             if let Err(error) = std::thread::Builder::new().spawn(work) {
                 // The same applies if no thread reads its output.
                 run.kill();
-                let _ = done.send(Err(no_thread(&format!("that moves {name}"), &error).message));
+                let _ = done.send(Err(no_thread(&format!("that moves {name}"), &error)));
             }
         }
         Movers { waits }
@@ -246,7 +246,7 @@ impl Streams {
 
 /// The threads that move output.
 pub struct Movers {
-    waits: Receiver<Result<Moved, String>>,
+    waits: Receiver<Result<Moved, Failure>>,
 }
 
 impl Movers {
@@ -267,7 +267,8 @@ impl Movers {
                         && Instant::now() > *deadline.get_or_insert(Instant::now() + DRAIN_TIMEOUT)
                     {
                         failed = failed.or_else(|| {
-                            Some("the reader of the program's output does not read".to_owned())
+                            let why = "the reader of the program's output does not read";
+                            Some(Failure::sandbox(why))
                         });
                         break;
                     }
@@ -276,9 +277,9 @@ impl Movers {
         }
         match failed {
             None => Ok(all),
-            Some(why) => Err(Failure {
+            Some(failure) => Err(Failure {
                 step: "output",
-                ..Failure::sandbox(why)
+                ..failure
             }),
         }
     }
