@@ -149,7 +149,9 @@ pub enum ProgramFault {
     #[error("test {0}: answers of tests with their own files cannot be generated")]
     TestWithFiles(String),
     /// Answers must be generated, but the package has no model solution.
-    #[error("there is no model solution to make answers; add a submission that must be accepted")]
+    #[error(
+        "there is no model solution to generate answers; add a submission that must be accepted"
+    )]
     NoModelSolution,
     /// No submission can be measured, because none is required to be accepted.
     #[error("there is no submission to measure; add one that must be accepted")]

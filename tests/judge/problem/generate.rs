@@ -433,7 +433,7 @@ fn gen_with_unknown_key_in_generators_yaml_warns() {
         "solutoin: x\ndata: {secret: {data: {a: gen 1}}}\n",
     );
     let output = workspace.problem(&["gen", "p"]);
-    let warning = "p/generators/generators.yaml:1:1: warning: unknown key \"solutoin\", not read; \
+    let warning = "p/generators/generators.yaml:1:1: warning: unknown key \"solutoin\" is ignored; \
         did you mean \"solution\"?\n";
     assert_eq!(
         (output.status(), output.stderr()),

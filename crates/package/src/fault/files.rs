@@ -61,14 +61,14 @@ pub enum ArchiveFault {
     },
     #[error("{name:?} cannot be unpacked: {error}")]
     Entry { name: Excerpt, error: SystemError },
-    #[error("the archive has an entry {name:?}, which leads outside; pack the archive again")]
+    #[error("the entry {name:?} leads outside the package; pack the archive again")]
     EntryOutside { name: Excerpt },
     #[error(
-        "the archive has an entry {name:?}, which leads outside or has \\ in place of /; pack the \
-         archive again"
+        "the entry {name:?} leads outside the package or has \\ in place of /; pack the archive \
+         again"
     )]
     EntryWithBackslash { name: Excerpt },
-    #[error("the archive has a symbolic link {name:?} to {target:?}, which leads outside")]
+    #[error("the symbolic link {name:?} to {target:?} leads outside the package")]
     LinkOutside { name: Excerpt, target: Excerpt },
     #[error("symbolic link {name} cannot be unpacked: {error}")]
     Link { name: Excerpt, error: SystemError },

@@ -22,7 +22,8 @@ pub enum HeaderFault {
     )]
     LaterFormat { feature: Excerpt },
     #[error(
-        "`{key}` belongs to the legacy format; use `type` and `output_validator_args`; not read"
+        "`{key}` belongs to the legacy format and is ignored; use `type` and \
+         `output_validator_args`"
     )]
     LegacyKey { key: &'static str },
     #[error("name must be a string, or a map of languages and strings")]
@@ -60,7 +61,7 @@ pub enum HeaderFault {
         word: Excerpt,
         suggestion: Suggestion,
     },
-    #[error("grading applies to scoring problems only; not used")]
+    #[error("grading applies to scoring problems only; ignored")]
     GradingWithoutScoring,
     #[error("`{key}` is not read here; write it in data/testdata.yaml")]
     MisplacedGrading { key: &'static str },
@@ -82,7 +83,7 @@ pub enum HeaderFault {
         /// A finer resolution. The time limit is a multiple of it.
         finer: Option<Number>,
     },
-    #[error("validation_passes applies to multi-pass problems only; not used")]
+    #[error("validation_passes applies to multi-pass problems only; ignored")]
     PassesWithoutMultiPass,
     #[error("validation_passes is too large: {number}")]
     TooManyPasses { number: u64 },
@@ -109,7 +110,7 @@ pub enum DomjudgeFault {
     TimeLimit { text: Excerpt },
     #[error("this time limit differs from that of {place}, {seconds} s; remove one")]
     TimeLimitsDiffer { place: Excerpt, seconds: Number },
-    #[error("{key} names a program of a DOMjudge server, {program:?}; not used")]
+    #[error("{key} names a program of a DOMjudge server, {program:?}; ignored")]
     ServerProgram { key: Excerpt, program: Excerpt },
 }
 
@@ -161,7 +162,7 @@ pub enum GroupFault {
     NoGrader,
     #[error("grading custom applies to scoring problems only")]
     GraderWithoutScoring,
-    #[error("{key} applies to scoring problems only; not used")]
+    #[error("{key} applies to scoring problems only; ignored")]
     ScoringOnly { key: &'static str },
     #[error(
         "with ignore_sample, on_reject should be continue; otherwise secret tests could be skipped"
@@ -240,9 +241,9 @@ pub enum SubmissionFault {
     PartialWithoutScoring,
     #[error("there is no submission that must be accepted; the format requires one")]
     NoneAccepted,
-    #[error("{tag} occurs more than once; not used")]
+    #[error("{tag} occurs more than once; ignored")]
     RepeatedTag { tag: &'static str },
-    #[error("@EXPECTED_SCORE@ applies to scoring problems only; not used")]
+    #[error("@EXPECTED_SCORE@ applies to scoring problems only; ignored")]
     ScoreTagWithoutScoring,
     #[error("@EXPECTED_RESULTS@: unknown result {word:?}{suggestion}")]
     UnknownResult {
@@ -270,7 +271,7 @@ pub enum SubmissionFault {
          other tests are unknown and are not checked"
     )]
     RequiredMayBeUnknown,
-    #[error("score applies to scoring problems only; not used")]
+    #[error("score applies to scoring problems only; ignored")]
     ScoreWithoutScoring,
     #[error("score must be a number, or a list of the minimum and the maximum{found}")]
     Score { found: Found },
@@ -282,9 +283,9 @@ pub enum SubmissionFault {
     EntryPoint,
     #[error("message is not supported: the messages of a test are not compared with it")]
     Message,
-    #[error("{key} of some of the tests is not supported; not used")]
+    #[error("{key} for only some tests is not supported; ignored")]
     OfSomeTests { key: &'static str },
-    #[error("required of some of the tests applies to all of them: any test may have the verdict")]
+    #[error("required for only some tests applies to all tests: any test may have the verdict")]
     RequiredOfSomeTests,
     #[error(
         "use_for_time_limit: lower is not used for {submission}: only submissions that must be \

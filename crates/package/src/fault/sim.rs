@@ -10,7 +10,7 @@ use super::text::{Excerpt, Suggestion};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigFault {
-    #[error("unknown key {key:?}, not read{suggestion}")]
+    #[error("unknown key {key:?} is ignored{suggestion}")]
     UnknownKey {
         key: Excerpt,
         suggestion: Suggestion,

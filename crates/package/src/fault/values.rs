@@ -30,7 +30,7 @@ pub enum KeyFault {
     KeyNotText { found: ValueKind },
     #[error("the key {key:?} is repeated; it first occurs in line {first_line}")]
     Repeated { key: Excerpt, first_line: u32 },
-    #[error("unknown key {key:?}, not read{suggestion}")]
+    #[error("unknown key {key:?} is ignored{suggestion}")]
     Unknown {
         key: Excerpt,
         suggestion: Suggestion,

@@ -34,15 +34,15 @@ data/secret/4.ans: error: symbolic link to gone.ans, which cannot be reached: No
 data/secret/4.in: error: symbolic link to /etc/hostname, outside the package; not followed
 data/secret/testdata.yaml:1:12: error: on_reject must be one of break, continue, but is "stop"
 data/secret/testdata.yaml:2:8: error: range: the minimum, 9, is greater than the maximum, 1
-data/secret/testdata.yaml:2:8: warning: range applies to scoring problems only; not used
+data/secret/testdata.yaml:2:8: warning: range applies to scoring problems only; ignored
 data/secret/testdata.yaml:3:15: error: the default grader has no flag "wurst_error"; did you mean "worst_error"?
 output_validators: error: there is no output validator, but problem.yaml requires one
 problem.yaml:2:7: error: unknown type "scorring"; the types are pass-fail, scoring, interactive, multi-pass, submit-answer; did you mean "scoring"?
 problem.yaml:3:13: error: after custom, validation takes interactive, score and multi-pass, but not "scores"; did you mean "score"?
 problem.yaml:5:11: error: memory must be a whole number, at least 1, but is "lots"
-problem.yaml:6:3: warning: unknown key "time_multipler", not read; did you mean "time_multiplier"?
+problem.yaml:6:3: warning: unknown key "time_multipler" is ignored; did you mean "time_multiplier"?
 problem.yaml:7:11: error: output must be a whole number, at least 1, but is "0"
-problem.yaml:9:1: warning: unknown key "validater_flags", not read; did you mean "validator_flags"?
+problem.yaml:9:1: warning: unknown key "validater_flags" is ignored; did you mean "validator_flags"?
 submissions: warning: there is no submission that must be accepted; the format requires one
 submissions/acepted: warning: the package does not state the expected verdict of these submissions; did you mean "accepted"?"#
     );
@@ -62,7 +62,7 @@ fn sim_package_reports_all_faults() {
         .file("in/odd.in", "");
     assert_eq!(
         package.faults(),
-        r#"Simfile:4:1: warning: unknown key "solution", not read; did you mean "solutions"?
+        r#"Simfile:4:1: warning: unknown key "solution" is ignored; did you mean "solutions"?
 Simfile:5:14: error: interactive must be true or false, but is "perhaps"
 Simfile:6:10: error: there is no checker "check/none.cpp"
 Simfile:8:3: error: limits: the time limit of test "sum1" is "0"; it must be more than 0 seconds and at most a day

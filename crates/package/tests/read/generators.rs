@@ -310,12 +310,12 @@ fn unknown_keys_in_generators_yaml_are_reported() {
     assert_eq!(
         warnings,
         [
-            "2:1: warning: unknown key \"solutoin\", not read; did you mean \"solution\"?",
-            "3:1: warning: unknown key \"tool_specific\", not read",
+            "2:1: warning: unknown key \"solutoin\" is ignored; did you mean \"solution\"?",
+            "3:1: warning: unknown key \"tool_specific\" is ignored",
             "4:16: warning: testdata.yaml is not generated from this; write the file",
             "5:13: warning: visualizer is not generated from this; write the file",
-            "8:5: warning: unknown key \"rando_salt\", not read; did you mean \"random_salt\"?",
-            "10:26: warning: unknown key \"sed\", not read",
+            "8:5: warning: unknown key \"rando_salt\" is ignored; did you mean \"random_salt\"?",
+            "10:26: warning: unknown key \"sed\" is ignored",
         ]
         .map(|warning| format!("{file}:{warning}"))
     );

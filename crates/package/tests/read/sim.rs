@@ -58,7 +58,7 @@ fn simfile_syntax_is_read() {
     }
     assert_eq!(
         package.faults(),
-        "Simfile:5:1: warning: unknown key \"empty\", not read"
+        "Simfile:5:1: warning: unknown key \"empty\" is ignored"
     );
     let problem = package.problem();
     assert_eq!((&*problem.name, &*problem.label), ("It's #1", "aA\tb"));

@@ -462,9 +462,9 @@ fn unsupported_claims_are_reported_once() {
     );
     let lines = [
         "2:12: warning: message is not supported: the messages of a test are not compared with it",
-        "3:23: warning: permitted of some of the tests is not supported; not used",
-        "3:36: warning: score of some of the tests is not supported; not used",
-        "4:52: warning: required of some of the tests applies to all of them: any test may have \
+        "3:23: warning: permitted for only some tests is not supported; ignored",
+        "3:36: warning: score for only some tests is not supported; ignored",
+        "4:52: warning: required for only some tests applies to all tests: any test may have \
          the verdict",
     ];
     assert_eq!(
