@@ -197,7 +197,7 @@ pub enum Hint {
     },
     /// A pair needs a slot with two runners.
     PairNeedsTwoRunners,
-    /// The run's partner is not started.
+    /// The run's partner was not started.
     PartnerNotStarted,
     /// Without cgroups the supervisor must examine the processes to limit CPU time, but /proc hides
     /// them.
@@ -352,10 +352,9 @@ impl fmt::Display for Hint {
                 "two runs that start together need two runners in one slot, but this supervisor \
                  has one per slot; start it with more runners per slot",
             ),
-            Hint::PartnerNotStarted => f.write_str(
-                "its partner, which must start together with it, \
-                is not started",
-            ),
+            Hint::PartnerNotStarted => {
+                f.write_str("its partner, which must start together with it, was not started")
+            }
             Hint::ProcHidesProcesses => f.write_str(
                 "without cgroups a CPU-time limit is enforced by looking at the processes, and \
                  /proc does not show them: it is mounted with hidepid, or belongs to another PID \
@@ -418,8 +417,8 @@ fn remedy(step: Step, errno: i32) -> &'static str {
             "it is a directory, lacks the x permission, or is on a noexec mount"
         }
         (Step::Exec, libc::E2BIG) => {
-            "arguments and environment are too long: each string may have 128 KiB, and all \
-             together a quarter of the stack limit (execve(2)), which is 8 MiB by default"
+            "arguments and environment are too long: each string may be 128 KiB long, and \
+             all together a quarter of the stack limit (execve(2)), which is 8 MiB by default"
         }
         (Step::Exec, libc::ETXTBSY) => "a process has it open for writing; close it first",
         (Step::MountSource, libc::ENOENT) => "the host has no such path",

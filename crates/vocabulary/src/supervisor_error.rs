@@ -212,7 +212,7 @@ steps! {
     /// The rights to the new session keyring are removed.
     KeyringRights, "remove all rights to the session keyring";
     /// The supervisor changes its working directory.
-    WorkingDirectory, "change the working directory to";
+    WorkingDirectory, "change to the root directory";
     /// The supervisor becomes a subreaper.
     Subreaper, "become a subreaper";
     /// The supervisor's namespaces are created.

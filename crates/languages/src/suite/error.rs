@@ -156,8 +156,8 @@ pub enum FaultKind {
     LinkingNotUsed,
     /// `root` of a tool has none of the valid forms.
     #[error(
-        "\"root\" in [tool] must be \"..\", \"../..\" and so on (seen from the executable), or \
-         arguments with which the tool prints it"
+        "\"root\" in [tool] must be \"..\", \"../..\" and so on (relative to the executable), \
+         or the arguments that make the tool print its root"
     )]
     ToolRoot,
     /// The number of default variants is not one.
