@@ -70,7 +70,7 @@ fn descriptor_leaked_by_client_is_not_kept_open() {
     // A child that another test has forked meanwhile may keep the pipe open for a while.
     assert!(
         readable(&read, HANG_TIMEOUT),
-        "another process still holds the writing end"
+        "another process still holds the write end"
     );
     assert_eq!(read_all(read), b"");
     drop(supervisor);
@@ -155,7 +155,7 @@ fn pipe_breaks_when_program_closes_its_end() {
     let broken = millibox_tests::eventually(Duration::from_secs(10), || {
         rustix::io::write(&write, b"x") == Err(rustix::io::Errno::PIPE)
     });
-    assert!(broken, "another process holds the reading end");
+    assert!(broken, "another process holds the read end");
     assert!(handle.try_wait().unwrap().is_none());
 }
 

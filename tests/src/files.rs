@@ -30,7 +30,7 @@ pub fn open(path: &Path) -> Arc<OwnedFd> {
     Arc::new(OwnedFd::from(file))
 }
 
-/// Creates a pipe and returns its reading end and its writing end.
+/// Creates a pipe and returns its read end and its write end.
 pub fn pipe() -> (OwnedFd, Arc<OwnedFd>) {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).expect("a pipe");
     (read, Arc::new(write))

@@ -60,7 +60,7 @@ fn share(pipe: &OwnedFd, mode: Mode) -> Result<(), JudgeFailure> {
 }
 
 impl<'a> Input<'a> {
-    /// Creates a pipe that delivers the content of `file`, and returns its reading end.
+    /// Creates a pipe that delivers the content of `file`, and returns its read end.
     pub fn new(file: BorrowedFd<'a>) -> Result<(Input<'a>, Arc<OwnedFd>), JudgeFailure> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed(Step::CreatePipe))?;
         let length = fstat(file).map_err(failed(Step::MeasureInput))?.st_size as u64;
@@ -136,7 +136,7 @@ pub(crate) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// Creates a pipe for at most `limit` bytes of output, and returns its writing end.
+    /// Creates a pipe for at most `limit` bytes of output, and returns its write end.
     pub fn new(sink: Sink<'a>, limit: u64) -> Result<(Output<'a>, Arc<OwnedFd>), JudgeFailure> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).map_err(failed(Step::CreatePipe))?;
         if matches!(sink, Sink::File(_)) {

@@ -43,7 +43,7 @@ pub struct LaunchOptions {
 pub struct Launched {
     /// The connection.
     pub socket: OwnedFd,
-    /// The reading end of the supervisor's standard error.
+    /// The read end of the supervisor's standard error.
     pub stderr: OwnedFd,
     /// The pidfd of the process (pidfd_open(2)).
     pub process: OwnedFd,

@@ -61,7 +61,7 @@ impl Process {
         }
     }
 
-    /// Returns the reading end of standard error on the first call.
+    /// Returns the read end of standard error on the first call.
     pub fn take_stderr(&mut self) -> Option<OwnedFd> {
         self.stderr.take()
     }

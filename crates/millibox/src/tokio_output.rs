@@ -57,7 +57,7 @@ impl Supervisor {
     }
 }
 
-/// The reading end of a pipe.
+/// The read end of a pipe.
 struct Stream {
     /// `None` after the end of the stream.
     pipe: Option<Receiver>,
@@ -68,7 +68,7 @@ impl Stream {
     fn new() -> Result<(Stream, OwnedFd), Error> {
         let (read, write) =
             pipe_with(PipeFlags::CLOEXEC).map_err(Error::system("create a pipe"))?;
-        // The receiver makes the reading end non-blocking. The program's end still blocks.
+        // The receiver makes the read end non-blocking. The program's end still blocks.
         let pipe = Receiver::from_owned_fd(read).map_err(|error| Error::System {
             what: "register a pipe with tokio",
             error,

@@ -104,7 +104,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
         complain(format_args!("millibox: {times}"));
     }
     let handle = Arc::new(supervisor.run(&request)?);
-    // The request holds the pipes' writing ends; while they are open, the pipes do not end.
+    // The request holds the pipes' write ends; while they are open, the pipes do not end.
     drop(request);
     let movers = streams.move_all(&handle);
     let run = handle.clone();

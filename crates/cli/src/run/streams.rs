@@ -129,7 +129,7 @@ pub struct Streams {
     pipes: Vec<Pipe>,
 }
 
-/// The reading end of a pipe that the program writes to, and the destination of its bytes.
+/// The read end of a pipe that the program writes to, and the destination of its bytes.
 struct Pipe {
     from: OwnedFd,
     to: Arc<OwnedFd>,

@@ -54,14 +54,14 @@ pub(super) struct Relay {
     from: OwnedFd,
     /// `None` if the reader sees the end of its input.
     to: Option<OwnedFd>,
-    /// A second reading end of `to`, for the bytes that the reader has not read when `to` is
+    /// A second read end of `to`, for the bytes that the reader has not read when `to` is
     /// closed.
     rest: Option<File>,
     /// Whether the reader has closed the pipe.
     discards: bool,
     /// Whether `to` is full and more bytes wait.
     no_room: bool,
-    /// The time at which the writing end was closed and all bytes had been moved.
+    /// The time at which the write end was closed and all bytes had been moved.
     hung_up: Option<Instant>,
     /// Whether the writer's end is known.
     writer_is_gone: bool,
@@ -228,7 +228,7 @@ impl Link {
         }
     }
 
-    /// Returns whether a program has the reading end of `to` open.
+    /// Returns whether a program has the read end of `to` open.
     fn has_reader(&self) -> bool {
         let Link::Relay(Relay { to: Some(to), .. }) = self else {
             return true;
@@ -309,7 +309,7 @@ fn waiting(pipe: &OwnedFd) -> u64 {
     rustix::io::ioctl_fionread(pipe).unwrap_or(0)
 }
 
-/// Whether all writing ends of a pipe are closed.
+/// Whether all write ends of a pipe are closed.
 fn is_closed(read: &OwnedFd) -> bool {
     let mut ends = [PollFd::new(read, PollFlags::empty())];
     let _ = poll(
@@ -322,8 +322,8 @@ fn is_closed(read: &OwnedFd) -> bool {
     ends[0].revents().contains(PollFlags::HUP)
 }
 
-/// Opens a second reading end of a pipe. While the judge writes, only the program may have a
-/// reading end. Otherwise the judge would not notice when the program closes it.
+/// Opens a second read end of a pipe. While the judge writes, only the program may have a
+/// read end. Otherwise the judge would not notice when the program closes it.
 fn duplicate_reader(write: &OwnedFd) -> Option<File> {
     File::open(format!("/proc/self/fd/{}", write.as_raw_fd())).ok()
 }

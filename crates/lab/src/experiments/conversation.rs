@@ -430,7 +430,7 @@ pub fn read_end(from: Option<impl Into<OwnedFd>>) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Creates a pipe. Returns its reading end and its writing end.
+/// Creates a pipe. Returns its read end and its write end.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
     rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(Error::system("create a pipe"))

@@ -73,7 +73,7 @@ pub(super) fn run_with<T>(
     let request = request.stdin(input).stdout(run_stdout).stderr(run_stderr);
     let sandbox = |error: millibox::Error| RunFailure::Sandbox(error.into());
     let handle = supervisor.run(&request).map_err(sandbox)?;
-    // Close this process's writing ends, so that the pipes close when the run ends.
+    // Close this process's write ends, so that the pipes close when the run ends.
     drop(request);
     let (taken, stderr) = std::thread::scope(|scope| {
         // Read everything, so that the writer never blocks.
@@ -95,7 +95,7 @@ pub(super) fn run_with<T>(
     })
 }
 
-/// The reading end of a run's standard output.
+/// The read end of a run's standard output.
 pub(super) struct Stdout<'a>(&'a OwnedFd);
 
 impl io::Read for Stdout<'_> {

@@ -145,7 +145,7 @@ pub struct Keep {
 /// The connection between a program and a client, in place of the program's standard input.
 #[derive(Debug)]
 pub enum Attachment {
-    /// The reading end of a pipe.
+    /// The read end of a pipe.
     Pipe(OwnedFd),
     /// The program's end of a terminal, which also receives the program's output. This output is
     /// not captured.
