@@ -1,4 +1,4 @@
-//! Cleaning up after a run may take a long time, which must not delay other runs or make them fail.
+//! A slow cleanup after a run must not delay other runs or make them fail.
 
 use crate::builder;
 use millibox::{Figures, Handle, Outcome, Request, Supervisor};

@@ -79,8 +79,8 @@ pub struct JudgeSetup {
 }
 
 impl JudgeSetup {
-    /// Starts the machine, which `signals` will stop. `jobs` is the default number of simultaneous
-    /// programs. An empty `cpus` means all CPUs.
+    /// Starts the machine, and makes `signals` stop it. `jobs` is the default number of
+    /// simultaneous programs. An empty `cpus` means all CPUs.
     pub fn open(
         work: &JudgeSetupOptions,
         jobs: Option<u16>,

@@ -474,7 +474,7 @@ fn no_directory_is_left_by_a_site_that_ends_while_it_judges() {
     assert_eq!(directories_of(&site, process), [""; 0]);
 }
 
-/// Right for the example, and endless for the other test.
+/// Correct on the example, but never ends on the other test.
 const PARTLY_ENDLESS: &[u8] = b"a, b = map(int, input().split())
 while a != 1: pass
 print(a + b)

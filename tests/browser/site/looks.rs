@@ -236,7 +236,7 @@ fn site_works_with_the_keyboard_alone() {
         let window = stage.window(Options::default()).await;
         window.open(stage.setup()).await;
         let tab = key(Key::Tab);
-        // The first stop skips the navigation.
+        // The first tab stop is the link that skips the navigation.
         window.press(&tab).await;
         assert_eq!(
             window

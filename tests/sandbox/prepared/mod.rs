@@ -369,7 +369,7 @@ fn options_of_the_interpreter_are_those_of_its_template() {
     };
     let stdout = |options: &[&str]| output(&supervisor, &request(options)).stdout;
     assert_eq!(stdout(&["-B", "-s"]), b"1 True ['-c']\n");
-    // The copy executes the interpreter.
+    // With other options, the copy executes the interpreter again.
     assert_eq!(stdout(&[]), b"0 False ['-c']\n");
 }
 

@@ -296,7 +296,7 @@ fn template_size(lab: &Lab, report: &mut Report) -> Result<(), Error> {
         let inside = Inside {
             name: "millibox, copied",
             about: "",
-            // The run must have the same value of the interpreter's own variable.
+            // The interpreter reads PYTHONPATH itself, so the run must use the template's value.
             request: request
                 .env("PYTHONPATH", MODULES)
                 .prepared(&world.prepare(&prepare)?),

@@ -326,7 +326,7 @@ impl<'s> Toolbox<'s> {
                 executable(suite, &tools, &input, files, options, can_limit_memory)
             }
             Err(error) if !error.is_compile_error() => Err(error),
-            // A compiler that cannot compile the example has not refused this source.
+            // If the compiler cannot compile the example either, the source is not at fault.
             Err(error) => match self.builder.prove(suite, &tools, is_doubtful) {
                 Ok(()) => Err(error),
                 Err(example_error) => Err(InternalError::Suite {

@@ -37,7 +37,7 @@ const COMPILE_PLACEHOLDERS: &[&str] = &[
 const PREPARE_PLACEHOLDERS: &[&str] = &["memory_mib", "output", "prepared"];
 const RUN_PLACEHOLDERS: &[&str] = &["class", "directory", "executable", "main", "memory_mib"];
 
-/// A larger number than 1 TiB is probably a mistake.
+/// A value above 1 TiB is probably a mistake.
 const MEBIBYTE_RANGE: Range<i64> = 0..(1 << 20) + 1;
 
 /// Default values of keys that the file omits.

@@ -55,7 +55,7 @@ pub enum Problem {
     Contradiction {
         /// The name of the call.
         name: String,
-        /// The line that names the call first.
+        /// The line of the rule that already names the call.
         first: usize,
     },
     /// A rule lists no system call.

@@ -9,7 +9,8 @@
 //! The name in `Host` proves nothing, because a foreign domain can point to this machine (DNS
 //! rebinding). So only addresses and `localhost` count as the service's own.
 //!
-//! Clients of a service with tokens send the token in a header, which a foreign page does not know.
+//! A service with tokens needs no such protection: its clients send the token in a header, and a
+//! foreign page does not know the token.
 
 use super::problem::Problem;
 use crate::service::Service;

@@ -81,8 +81,8 @@ scope-manage = Everything that you may do
 # The interface for programs.
 api-title = Interface for programs
 api-lead =
-    Programs send a { $token } as { $header } and see what its user sees. { $document } describes
-    all objects.
+    A program that sends a { $token } as { $header } sees what the owner of the token sees.
+    { $document } describes all objects.
 api-token = token
 api-operation = Operation
 api-purpose = Purpose

@@ -92,7 +92,7 @@ pub fn make_contest_of(admin: &mut Browser, package: &[u8]) -> Contest {
     }
 }
 
-/// A new user in the contest, through a new entry link.
+/// Signs up a new user, and enters the contest through a new entry link.
 pub fn contestant(site: &Site, admin: &mut Browser, contest: &Contest, login: &str) -> Browser {
     let page = admin.post(&format!("/contests/{}/link", contest.id), &[]);
     let link = page.body.split("/enter/").nth(1).expect("a link");

@@ -144,8 +144,8 @@ fn has_nsdelegate(mountinfo: &str) -> bool {
     mountinfo.lines().filter_map(options).any(|there| there)
 }
 
-/// The part of a cgroup's path that ends with its systemd unit. Cgroups of a container have no
-/// unit, because the paths in a container do not show the unit to which it belongs outside.
+/// The part of a cgroup's path that ends with its systemd unit. Inside a container, cgroups have no
+/// unit: their paths do not show the unit that the container has on the host.
 pub fn unit_of(path: &str) -> Option<&str> {
     let mut end = path.len();
     loop {

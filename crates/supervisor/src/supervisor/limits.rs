@@ -14,8 +14,8 @@ pub(super) const MIN_WAIT_NS: u64 = 1_000_000;
 /// The minimum time between two checks near a CPU-time limit. Between two checks a run may use this
 /// much time on each CPU.
 const MIN_CPU_WAIT_NS: u64 = 400_000;
-/// The longest tick of a kernel (CONFIG_HZ=100). At each tick the kernel adds the CPU time of
-/// running processes.
+/// The longest tick of a kernel (CONFIG_HZ=100). At each tick, the kernel updates the CPU time
+/// of running processes.
 pub(super) const MAX_TICK_NS: u64 = 10_000_000;
 /// If a run has not reached its exec this long after its real-time limit, it hangs before the exec,
 /// or its runner is not scheduled.

@@ -272,8 +272,8 @@ fn cgroups_of(peer: &str) -> String {
     format!("lab-of-millibox-{}-{peer}", std::process::id())
 }
 
-/// Removes the cgroups that a peer left at the top of each hierarchy, which are these directories
-/// in `name`, in this order. The kernel removes only cgroups without processes and children.
+/// Removes the cgroups that a peer left at the top of each hierarchy: the directories `below` in
+/// `name`, in this order. The kernel only removes cgroups that have neither processes nor children.
 fn remove_cgroups(name: &str, below: &[&str]) {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     for line in mounts.lines() {

@@ -163,7 +163,7 @@ pub async fn explain(response: Response) -> Response {
 }
 
 fn respond(status: StatusCode, problem: &Problem) -> Response {
-    // Texts and numbers always have a form in JSON.
+    // Strings and numbers can always be written as JSON.
     let text = serde_json::to_string(problem).unwrap_or_default();
     (status, [(CONTENT_TYPE, MEDIA)], text).into_response()
 }

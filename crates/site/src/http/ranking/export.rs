@@ -4,8 +4,8 @@ use crate::core::standings::{Cell, Row, Table, Total};
 use crate::db::contest::Mode;
 use serde_json::{Value, json};
 
-/// A text that spreadsheets do not evaluate. They treat texts with some first characters as
-/// formulas, so an apostrophe precedes these characters.
+/// Text that spreadsheets do not evaluate. They treat text that begins with certain characters as a
+/// formula, so an apostrophe precedes these characters.
 fn plain(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let is_number = text.parse::<f64>().is_ok();
