@@ -124,7 +124,7 @@ pub enum ProgramFault {
         fault: BuildFault,
     },
     /// A file of a test cannot be generated.
-    #[error("test {test}: its {kind}, by {by}{}: {fault}", Seed(.seed))]
+    #[error("test {test}: cannot generate the {kind} with {by}{}: {fault}", Seed(.seed))]
     Make {
         /// The test.
         test: String,
@@ -230,12 +230,12 @@ pub enum MakeFault {
     #[error("{0}")]
     Failed(ToolFailure),
     /// The program printed nothing.
-    #[error("wrote nothing to its standard output")]
+    #[error("it wrote nothing to its standard output")]
     Empty,
     /// Two runs printed different files.
     #[error(
-        "differs in a second run, from byte {byte} on; make it depend only on its arguments, seed \
-         and input"
+        "its output differs in a second run, from byte {byte} on; make it depend only on its \
+         arguments, seed and input"
     )]
     Unstable {
         /// The position of the first difference, counted from 1.

@@ -199,8 +199,10 @@ fn gen_with_failing_generator_changes_nothing() {
         "echo new; if [ $SIP_TEST_NAME = 1b ]; then echo no luck >&2; exit 3; fi\n",
     );
     let seed = (u64::from(b'b') * 257 + u64::from(b'1')) ^ 7;
-    let message =
-        format!("test 1b: its input, by utils/gen.sh x, seed {seed}: exited with 3: no luck");
+    let message = format!(
+        "test 1b: cannot generate the input with utils/gen.sh x, seed {seed}: exited with 3: \
+         no luck"
+    );
     workspace.assert_fails("p", &["gen", "p"], 1, &message);
     // A failure of the first `gen` leaves no directory.
     assert_eq!(workspace.problem(&["clean", "p"]).status(), 0);
@@ -213,7 +215,7 @@ fn gen_with_failing_generator_changes_nothing() {
         "p",
         &["gen", "p"],
         1,
-        "test 1b: its input, by utils/gen.sh x, seed",
+        "test 1b: cannot generate the input with utils/gen.sh x, seed",
     );
     workspace.assert_fails(
         "p",
@@ -229,7 +231,7 @@ fn gen_with_failing_generator_changes_nothing() {
         "p",
         &["gen", "p"],
         1,
-        "test 1c: its answer, by model solution prog/model.sh: exited with 9",
+        "test 1c: cannot generate the answer with model solution prog/model.sh: exited with 9",
     );
 }
 
@@ -245,7 +247,7 @@ fn gen_check_reports_output_that_differs_in_second_run() {
         "p",
         &["gen", "p", "--check"],
         1,
-        "test 1b: its input, by utils/gen.sh y, seed",
+        "test 1b: cannot generate the input with utils/gen.sh y, seed",
     );
     workspace.assert_fails(
         "p",
@@ -268,7 +270,8 @@ fn gen_check_reports_output_that_differs_in_second_run() {
         "p",
         &["gen", "p", "--check"],
         1,
-        "its answer, by model solution prog/model.sh: differs in a second run",
+        "cannot generate the answer with model solution prog/model.sh: its output differs in a \
+         second run",
     );
 }
 
