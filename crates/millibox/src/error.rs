@@ -143,7 +143,7 @@ pub enum RequestMistake {
     Input(i32),
     /// The library of prepared programs does not exist at any of these paths.
     #[error(
-        "cannot find libmillibox_ready.so, looked for {}; build it with \
+        "cannot find libmillibox_ready.so at {}; build it with \
          `cargo build -p millibox-ready`, or set MILLIBOX_READY to its path",
         .0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     )]

@@ -387,7 +387,7 @@ pub enum VerdictMode {
     AlwaysAccept,
 }
 
-/// `score_mode` of the default grader, `score_aggregation` of 2023-07.
+/// `score_mode` of the default grader, which 2023-07 calls `score_aggregation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScoreMode {
     /// The sum of the parts' points.

@@ -381,7 +381,7 @@ impl fmt::Display for Hint {
             ),
             Hint::NotExecuted => f.write_str(
                 "it was not executed in time; the file system of the program or of its working \
-                 directory may hang",
+                 directory may not be responding",
             ),
             Hint::HostOutOfMemory => f.write_str(
                 "the host, or the cgroup around the run, ran out of memory, and the kernel killed \

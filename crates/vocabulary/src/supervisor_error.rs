@@ -207,7 +207,7 @@ steps! {
     Signals, "reset the signal dispositions";
     /// The CPUs are chosen.
     Cpus, "use the requested CPUs";
-    /// The caller's session keyring is left.
+    /// The supervisor leaves the caller's session keyring.
     SessionKeyring, "leave the caller's session keyring";
     /// The rights to the new session keyring are removed.
     KeyringRights, "remove all rights to the session keyring";

@@ -52,7 +52,9 @@ pub enum NameFault {
     #[error("is not the name of a file below a directory")]
     NotBelow,
     /// The name has too many bytes or parts.
-    #[error("is too long: names may have at most {MAX_NAME_BYTES} bytes in {MAX_NAME_PARTS} parts")]
+    #[error(
+        "is too long: names can have at most {MAX_NAME_BYTES} bytes and {MAX_NAME_PARTS} parts"
+    )]
     TooLong,
     /// The name has a file as one of its directories.
     #[error("lies below a file instead of a directory")]

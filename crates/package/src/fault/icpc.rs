@@ -428,7 +428,7 @@ pub enum FlagError {
         flag: Excerpt,
     },
     /// A flag's number is not valid.
-    #[error("the flag {flag} must be followed by a number that is not negative, not {value:?}")]
+    #[error("the flag {flag} must be followed by a non-negative number, not {value:?}")]
     Number {
         /// The flag.
         flag: Excerpt,
