@@ -12,7 +12,7 @@ pub enum ValueError {
     /// The number or the time is too large for its type.
     #[error("too large")]
     TooLarge,
-    /// It is not a number in this range.
+    /// The value is not a number in this range.
     #[error("must be a whole number from {least}{}", up_to(*.most))]
     Number {
         /// The minimum.
@@ -20,19 +20,19 @@ pub enum ValueError {
         /// The maximum.
         most: u64,
     },
-    /// It is not a time.
+    /// The value is not a time.
     #[error("must be a number with a unit (us, ms, s, m, h), for example 500ms")]
     Time,
     /// The time is 0.
     #[error("must be more than 0")]
     NoTime,
-    /// It is not a pair of ids.
+    /// The value is not a pair of ids.
     #[error("must be UID:GID, two numbers")]
     Ids,
     /// An id is root's.
     #[error("must not be root's: the sandbox does not run as the superuser")]
     Root,
-    /// It is not a path in the cgroup hierarchies.
+    /// The value is not a path in the cgroup hierarchies.
     #[error("must be an absolute path without `..`")]
     CgroupParent,
 }

@@ -13,10 +13,10 @@ pub enum ValueError {
     /// A number, a time or an id.
     #[error(transparent)]
     Common(#[from] values::ValueError),
-    /// It is no way of linking.
+    /// The value is not a kind of linking.
     #[error("must be static or dynamic")]
     Link,
-    /// It is not a size.
+    /// The value is not a size.
     #[error(
         "must be a number of bytes, or of K, M, G, T, P (powers of 1024; KiB and KB mean the \
          same), for example 64M"
@@ -37,7 +37,7 @@ pub enum ValueError {
     /// The time is too long.
     #[error("must be at most a day")]
     Day,
-    /// It is not a bandwidth.
+    /// The value is not a bandwidth.
     #[error("must be MAX/PERIOD, for example 50ms/100ms")]
     Bandwidth,
     /// The CPU time of a bandwidth is too short.
@@ -49,7 +49,7 @@ pub enum ValueError {
     /// The CPU time of a bandwidth is too long.
     #[error("MAX must be at most {MAX_CPUS} times PERIOD, the full time of {MAX_CPUS} CPUs")]
     BandwidthCpus,
-    /// It is not a resource limit.
+    /// The value is not a resource limit.
     #[error("must be NAME=VALUE, for example NOFILE=64")]
     Rlimit,
     /// The value of a resource limit is neither a number nor a size.
@@ -61,10 +61,10 @@ pub enum ValueError {
     /// The library does not accept the resource limit.
     #[error(transparent)]
     Request(#[from] Mistakes<RequestMistake>),
-    /// It is not a list of CPUs.
+    /// The value is not a list of CPUs.
     #[error("must be a list of numbers and ranges from 0 to 1023, for example 0,2,4-7")]
     Cpus,
-    /// It is not an environment variable.
+    /// The value is not an environment variable.
     #[error("must be NAME=VALUE; no variable is inherited")]
     Variable,
     /// A dash as the name of a file.
@@ -76,7 +76,7 @@ pub enum ValueError {
     /// The mount point is the root.
     #[error("must be a path below /")]
     Root,
-    /// It is not a bind mount.
+    /// The value is not a bind mount.
     #[error(r"must be SRC[:DST]; write \: for a colon in a path")]
     Bind,
     /// The source of a bind mount is empty.
@@ -91,13 +91,13 @@ pub enum ValueError {
     /// The root of the host needs a mount point.
     #[error("name a DST: SRC:DST")]
     NoDestination,
-    /// It is not a tmpfs.
+    /// The value is not a tmpfs.
     #[error("must be DST[:SIZE[:INODES]], for example /tmp:16M")]
     Tmpfs,
     /// The number of inodes is not accepted.
     #[error("INODES: {0}")]
     Inodes(values::ValueError),
-    /// It is not a pattern.
+    /// The value is not a pattern.
     #[error("not a pattern: {message} (at character {position})")]
     Pattern {
         /// The parser's message.

@@ -31,7 +31,8 @@ pub fn size(text: &str) -> Result<u64, ValueError> {
         .ok_or(ValueError::SizeTooLarge)
 }
 
-/// The bytes of a size. The outer `None` means no size; the inner one means that it is too large.
+/// Parses a size, in bytes. The outer `None` means no size; the inner one means that it is too
+/// large.
 fn bytes(text: &str) -> Option<Option<u64>> {
     let end = text
         .bytes()

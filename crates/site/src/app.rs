@@ -96,7 +96,7 @@ pub struct App {
     pub oidc: Option<Arc<Provider>>,
     /// Questions by user.
     pub questions: Throttle<i64>,
-    /// Texts to print by user.
+    /// Requests to print a text, by user.
     pub prints: Throttle<i64>,
     /// Whether browsers reach the site by HTTPS only.
     pub is_https: bool,

@@ -30,7 +30,7 @@ pub enum TrialError {
     },
     /// The host has reserved huge pages, which runs can take beyond their memory limit.
     HugePages {
-        /// The bytes of all reserved pages.
+        /// The size of all reserved pages, in bytes.
         bytes: u64,
     },
     /// The trial did not end as expected, or this machine lacks a feature.

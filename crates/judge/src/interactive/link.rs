@@ -177,8 +177,8 @@ impl Link {
     /// and keeps running.
     ///
     /// A writer that keeps running still has its input open, which `other` delivers. `is_over`
-    /// means that the writer's result has arrived. The writer is then not running, and the reader
-    /// sees the end of its input when [`Link::close_writer`] is called.
+    /// means that the writer's result has arrived. The writer has then ended, and the reader sees
+    /// the end of its input when [`Link::close_writer`] is called.
     pub fn propagate_end(&mut self, other: &Link, is_over: bool) {
         let Link::Relay(relay) = self else { return };
         let keeps_running = || {

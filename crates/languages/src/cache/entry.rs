@@ -49,7 +49,7 @@ pub(super) fn encode(entry: &Entry, to: &mut std::fs::File) -> io::Result<()> {
         figures: entry.figures,
         files: files.collect(),
     };
-    // Serialisation fails for a name that is not UTF-8. The program is then not cached, which is
+    // Serialisation fails for a name that is not UTF-8, so the program is not cached. This is
     // acceptable because compilers create no such names.
     let header = postcard::to_stdvec(&header).map_err(io::Error::other)?;
     to.write_all(MAGIC)?;

@@ -41,7 +41,7 @@ impl Connection {
         started.map(drop)
     }
 
-    /// Makes one iteration of the dispatcher's loop. Returns false at the end of the loop. `rests`
+    /// Runs one iteration of the dispatcher's loop. Returns false if the loop must end. `rests`
     /// counts the idle iterations.
     fn dispatch(&self, rests: &mut u32) -> bool {
         let mut state = self.lock();

@@ -22,8 +22,7 @@ use tokio::net::TcpStream;
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The user as which the site runs if root starts this program, because the site refuses to run as
-/// root.
+/// The site runs as this user if root starts this program, because the site refuses to run as root.
 const USER: &str = "61234";
 
 /// An answer with its body.

@@ -71,7 +71,7 @@ pub struct Filter {
     pub contest: i64,
     /// The viewer; -1 for guests.
     pub user: i64,
-    /// The participant as which the viewer takes part.
+    /// The viewer, or the viewer's team, as a participant of the contest.
     pub participant: Option<i64>,
     /// Whether the viewer sees everything.
     pub all: bool,

@@ -1,4 +1,4 @@
-//! Identities at other services, by issuer and subject, and the users as which they sign in.
+//! Identities at other services, by issuer and subject, and the users that sign in with them.
 //!
 //! Neither e-mail addresses nor logins link a user, because a person could use another person's
 //! e-mail address or login at another service.

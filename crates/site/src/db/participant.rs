@@ -113,7 +113,7 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Participant>> {
     db.first(participants!("WHERE id = $1"), values![id]).await
 }
 
-/// The participant as which a user takes part in a contest: the team, or the user alone.
+/// The participant that a user belongs to in a contest: the team, or the user alone.
 pub async fn of_user(
     db: impl Executor,
     contest_id: i64,

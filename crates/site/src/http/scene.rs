@@ -18,7 +18,7 @@ use maud::{Markup, Render, html};
 pub struct Scene {
     pub contest: Contest,
     pub access: ContestAccess,
-    /// The participant as which the viewer takes part.
+    /// The viewer, or the viewer's team, as a participant of the contest.
     pub participant: Option<Participant>,
     /// The viewer; `None` for guests.
     user: Option<i64>,

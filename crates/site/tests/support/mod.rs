@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The user as which the site runs if root starts the tests, because the site refuses to run as
-/// root.
+/// The site runs as this user if root starts the tests, because the site refuses to run as root.
 const USER: &str = "61234";
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(120);

@@ -384,7 +384,7 @@ impl Runner {
             && applied_limits.peak_tasks.load(Relaxed) > OWN_PROCESSES + 1
         {
             // After a partial failure the open files may not belong to the current cgroup and may
-            // limit nothing. This runner must then not continue.
+            // limit nothing. In that case, this runner must not continue.
             self.renew_pids()?;
             applied_limits.peak_tasks.store(0, Relaxed);
             applied_limits.processes.store(UNLIMITED, Relaxed);

@@ -50,7 +50,7 @@ fn signal_self(signal: usize) {
     exit(100);
 }
 
-/// Writes bytes until the number is reached or a write fails. Returns the number of written bytes.
+/// Writes `bytes` bytes, or fewer if a write fails. Returns the number of bytes written.
 fn write_bytes(fd: usize, bytes: usize) -> usize {
     let chunk = vec![b'x'; 1 << 16];
     let mut written = 0;

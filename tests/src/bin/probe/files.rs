@@ -69,7 +69,7 @@ pub fn run(command: &str, arguments: &Arguments) -> bool {
     true
 }
 
-/// Writes zeros to a file. Returns the number of written bytes and the errno, or 0.
+/// Writes zeros to a file. Returns the number of bytes written, and the errno or 0.
 pub fn write_zeros(path: &CString, bytes: usize) -> (usize, i32) {
     let fd = match open(path, libc::O_WRONLY | libc::O_CREAT) {
         Ok(fd) => fd,

@@ -3,7 +3,7 @@
 use super::super::*;
 use super::*;
 
-/// The participant as which a user submits to a problem of a contest.
+/// The participant on whose behalf a user submits to a problem of a contest.
 pub async fn of_problem(tx: &mut Tx, round_problem: i64, user: i64) -> i64 {
     let problem = contest::round_problem(&mut *tx, round_problem).await;
     let contest = problem.unwrap().unwrap().contest_id;
