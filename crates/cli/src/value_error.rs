@@ -9,6 +9,7 @@ use std::io;
 /// Why the value of an option is not accepted. clap puts the name of the option and the value
 /// before the message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ValueError {
     /// A number, a time or an id.
     #[error(transparent)]

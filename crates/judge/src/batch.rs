@@ -164,7 +164,7 @@ pub(crate) fn judge_pass(
     match checker.check(worker, &trial.case, ran.output, feedback) {
         Ok(checked) => {
             result.verdict = checked.answer.verdict;
-            result.reason = checked.answer.failure.map(Reason::Checker);
+            result.reason = checked.answer.failure.map(Box::new).map(Reason::Checker);
             result.comment = checked.answer.comment;
             result.score = checked.answer.points;
             result.checker = checked.figures;

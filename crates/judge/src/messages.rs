@@ -36,10 +36,11 @@ fn judge_messages_match_golden_file() {
     let stderr = || "Traceback: x".to_owned();
     let errno = Errno::ACCESS;
     let test = || "secret/1".to_owned();
-    let checker = || Reason::Checker(ValidatorFailure::new(AnswerFault::BothScores, stderr()));
+    let checker =
+        || Reason::Checker(ValidatorFailure::new(AnswerFault::BothScores, stderr()).into());
     let interactor = || {
         let fault = AnswerFault::Ended(run(Outcome::Signaled(11)));
-        Reason::Interactor(ValidatorFailure::new(fault, String::new()))
+        Reason::Interactor(ValidatorFailure::new(fault, String::new()).into())
     };
     let staging = || StagingError::TooDeep("p/data".into());
     let flag = || FlagError::NoNumber {

@@ -64,13 +64,13 @@ pub enum Reason {
     },
     /// The checker gave no usable answer.
     #[error("checker: {0}")]
-    Checker(ValidatorFailure),
+    Checker(Box<ValidatorFailure>),
     /// The judge could not check the output.
     #[error("checker: {0}")]
     NotChecked(Cause<JudgeFailure>),
     /// The interactor gave no usable answer.
     #[error("interactor: {0}")]
-    Interactor(ValidatorFailure),
+    Interactor(Box<ValidatorFailure>),
     /// The judge failed before or after the check.
     #[error("{0}")]
     Judge(Cause<JudgeFailure>),

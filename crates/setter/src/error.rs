@@ -270,11 +270,11 @@ impl fmt::Display for Why<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Why(separator, reason) = self;
         let reason: &dyn fmt::Display = match reason {
-            None => return Ok(()),
-            Some(GroupReason::Test { reason, .. }) => match reason {
-                None => return Ok(()),
-                Some(reason) => reason,
-            },
+            None | Some(GroupReason::Test { reason: None, .. }) => return Ok(()),
+            Some(GroupReason::Test {
+                reason: Some(reason),
+                ..
+            }) => reason,
             Some(reason) => reason,
         };
         write!(f, "{separator}{reason}")

@@ -73,7 +73,7 @@ fn setter_messages_match_golden_file() {
     };
     let exited = RunResult::new(Outcome::Exited(1), Backend::Rlimit);
     let exited = AnswerFault::Ended(Box::new(exited));
-    let checker = || Reason::Checker(ValidatorFailure::new(exited.clone(), String::new()));
+    let checker = || Reason::Checker(ValidatorFailure::new(exited.clone(), String::new()).into());
     let skipped = |name: &str| SkippedSubmission {
         submission: name.to_owned(),
         reason: NoSuite::new(ChoiceError::NoSources, false).into(),

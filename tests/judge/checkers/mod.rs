@@ -80,7 +80,7 @@ fn failure(result: &TestResult) -> ValidatorFailure {
     // A judge error still reports how the submission's run ended.
     assert!(result.run.is_some());
     match (result.verdict, &result.reason) {
-        (Verdict::JudgeError, Some(Reason::Checker(failure))) => failure.clone(),
+        (Verdict::JudgeError, Some(Reason::Checker(failure))) => (**failure).clone(),
         _ => panic!("{result:?}"),
     }
 }

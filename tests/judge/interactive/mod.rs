@@ -37,7 +37,7 @@ const WAIT: &str = "read-to-end";
 #[track_caller]
 fn interactor_failure(result: &TestResult) -> ValidatorFailure {
     match (result.verdict, &result.reason) {
-        (Verdict::JudgeError, Some(Reason::Interactor(failure))) => failure.clone(),
+        (Verdict::JudgeError, Some(Reason::Interactor(failure))) => (**failure).clone(),
         _ => panic!("{result:?}"),
     }
 }

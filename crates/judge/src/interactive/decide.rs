@@ -61,7 +61,7 @@ pub(super) fn decide(conversation: Conversation, limits: &Limits, mode: Mode) ->
     };
     match failure {
         _ if answer.verdict == Verdict::JudgeError => TestResult {
-            reason: answer.failure.map(Reason::Interactor),
+            reason: answer.failure.map(Box::new).map(Reason::Interactor),
             comment: answer.comment,
             ..result
         },

@@ -91,10 +91,11 @@ fn progress<'p>(plan: &'p Plan, words: &str) -> Progress<'p> {
             Verdict::RunTimeError => {
                 Some(Reason::Run(RunFault::Ended(ended(Outcome::Signaled(11)))))
             }
-            Verdict::JudgeError => Some(Reason::Checker(ValidatorFailure::new(
-                AnswerFault::Ended(ended(Outcome::Exited(7))),
-                HOSTILE.to_owned(),
-            ))),
+            Verdict::JudgeError => {
+                let fault = AnswerFault::Ended(ended(Outcome::Exited(7)));
+                let failure = ValidatorFailure::new(fault, HOSTILE.to_owned());
+                Some(Reason::Checker(failure.into()))
+            }
             _ => None,
         };
         if test == 1 {
