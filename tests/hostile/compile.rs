@@ -65,7 +65,7 @@ pub fn build(program: &Program, form: Form, directory: &Path) -> Result<Built, F
         .clone()
 }
 
-/// Compiles the program of the templates whose copies are hostile programs.
+/// Compiles the launcher, the program of templates. Hostile programs are copies of these templates.
 pub fn launcher(directory: &Path) -> Result<PathBuf, Failure> {
     let source = include_str!("launcher.c");
     let mut hasher = DefaultHasher::new();

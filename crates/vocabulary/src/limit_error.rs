@@ -61,7 +61,7 @@ pub enum LimitError {
     /// No program can run if this limit is zero.
     #[error("the {0} is 0, and no program can run with that limit; set a larger limit, or none")]
     Zero(Limit),
-    /// The kernel does not have that number of process ids.
+    /// The limit is higher than the number of process ids in the kernel.
     #[error(
         "a process limit of {limit} is above {MAX_PROCESS_LIMIT}, the largest that the kernel can \
          enforce"

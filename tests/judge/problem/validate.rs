@@ -87,7 +87,7 @@ fn validate_reports_unknown_generator() {
     assert!(
         judged
             .stderr()
-            .contains("there is no a.ans; `millibox problem gen` makes it"),
+            .contains("there is no a.ans; `millibox problem gen` generates it"),
         "{judged:?}"
     );
 }

@@ -52,7 +52,8 @@ impl Socket {
         }
     }
 
-    /// All output up to the results: its places and bytes, and the results.
+    /// Reads up to the results. Returns the place of each piece of output, all bytes of the output,
+    /// and the results.
     fn rest(&mut self) -> (Vec<u8>, Vec<u8>, Value) {
         let (mut places, mut output) = (Vec::new(), Vec::new());
         loop {

@@ -234,7 +234,7 @@ impl PackageProblem {
     }
 }
 
-const GENERATE: &str = "`millibox problem gen` makes it if the package has a generator for it";
+const GENERATE: &str = "`millibox problem gen` generates it if the package has a generator for it";
 
 /// Why no submission of a package could be measured.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
 //! One run of a compiler in the sandbox. Its product and its messages leave through two pipes.
 //!
-//! The compiler writes to a tmpfs that ends with the run, so its files reach the host only after
-//! they have been checked. A shell starts the compiler with both output streams as standard error.
-//! When the compiler has exited, the shell kills the compiler's remaining processes until none is
-//! left. It then writes the compiler's exit status to standard output and executes tar(1), which
-//! writes the product after the status. No process of the compilation can therefore change a file
+//! The compiler writes to a tmpfs that exists only during the run, so its files reach the host only
+//! after they have been checked. A shell starts the compiler with both output streams as standard
+//! error. When the compiler has exited, the shell kills the compiler's remaining processes until
+//! none is left. It then writes the compiler's exit status to standard output and executes tar(1),
+//! which writes the product after the status. No process of the compilation can therefore change a file
 //! while tar packs it, or stop tar.
 //!
 //! The processes of a compilation have the same user id as the shell, and can kill it or take it

@@ -69,7 +69,7 @@ pub enum FaultKind {
         found: &'static str,
     },
     /// A number is out of range.
-    #[error("{key:?} {place} must be from {min} to {max}")]
+    #[error("{key:?} {place} must be between {min} and {max}")]
     OutOfRange {
         /// The key.
         key: String,

@@ -344,7 +344,7 @@ pub enum GenerationFault {
     NoData,
     #[error("data must be a map or a list of tests, not {found}")]
     Data { found: ValueKind },
-    #[error("test {test} does not exist; `millibox problem gen` makes it")]
+    #[error("test {test} does not exist; `millibox problem gen` generates it")]
     MissingTest { test: Excerpt },
     #[error("test {test} and {others} more do not exist; `millibox problem gen` makes them")]
     MissingTests { test: Excerpt, others: usize },

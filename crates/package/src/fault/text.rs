@@ -196,7 +196,7 @@ pub enum MakeHint {
     #[error("")]
     None,
     /// One file can be generated.
-    #[error("; `millibox problem gen` makes it")]
+    #[error("; `millibox problem gen` generates it")]
     One,
     /// Several files can be generated.
     #[error("; `millibox problem gen` makes them")]

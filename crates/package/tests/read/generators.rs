@@ -85,7 +85,7 @@ fn read_whole_checks_generators() {
         "{text}"
     );
     let there = "generators/generators.yaml: warning: test secret/2 does not exist; `millibox \
-        problem gen` makes it";
+        problem gen` generates it";
     assert_eq!(
         faults("data: {secret: {data: {'1': gen 1, '2': gen 2}}}\n"),
         there

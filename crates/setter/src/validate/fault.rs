@@ -63,7 +63,7 @@ pub enum ValidationFault {
     #[error("every input validator accepts it, but it must be rejected")]
     InvalidInputAccepted,
     /// A validator crashes on an invalid input instead of rejecting it.
-    #[error("{program} must exit to reject it, but does not: {}", OneLine(.refusal))]
+    #[error("{program} must reject it with its exit status, but does not: {}", OneLine(.refusal))]
     ValidatorCrashes {
         /// The path of the validator.
         program: String,
@@ -113,7 +113,7 @@ struct GenerateHint<'a>(&'a bool);
 impl fmt::Display for GenerateHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if *self.0 {
-            "; `millibox problem gen` makes it"
+            "; `millibox problem gen` generates it"
         } else {
             ""
         })

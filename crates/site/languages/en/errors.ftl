@@ -44,7 +44,7 @@ refusal-rejudging-not-ready =
 refusal-rejudging-open = Apply or drop this rejudging first.
 
 # Errors in the fields of a form.
-mistake-login = A login must have 1 to { $max } letters, digits, dots, hyphens and underscores.
+mistake-login = A login must consist of 1 to { $max } letters, digits, dots, hyphens and underscores.
 mistake-name = A name must have 1 to { $max } characters.
 mistake-email = An e-mail address must have a name, an @ and a host, and no spaces.
 mistake-password-length =

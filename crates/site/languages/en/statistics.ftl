@@ -1,6 +1,6 @@
 # Statistics of contests.
 statistics = Statistics
-statistics-not-shown = Statistics follow the ranking, which is not shown yet.
+statistics-not-shown = Statistics appear together with the ranking, which is not shown yet.
 statistics-times = Submissions over time
 statistics-since-start = Time since the start
 statistics-since-first = Time since the first submission

@@ -12,7 +12,7 @@ const MAX_EMAIL: usize = 254;
 #[non_exhaustive]
 pub enum AccountError {
     /// The login is empty or too long, or contains a character that is not allowed.
-    #[error("A login must have 1 to 64 letters, digits, dots, hyphens and underscores.")]
+    #[error("A login must consist of 1 to 64 letters, digits, dots, hyphens and underscores.")]
     Login,
     /// The name is empty or too long.
     #[error("A name must have 1 to 64 characters.")]

@@ -147,7 +147,7 @@ impl Runner {
                 Err(Errno(libc::ENOENT)) => Ok(()),
                 opened => opened,
             };
-        // This file does not exist before Linux 5.14. Killing pid1 must then suffice.
+        // This file does not exist before Linux 5.14. Without it, killing pid1 must suffice.
         open_if_present(&self.kill, c"cgroup.kill", libc::O_WRONLY)?;
         // These files are missing if the cpu controller is not delegated (cpu.max), if swap
         // accounting is off (swap.max), before Linux 5.19 (memory.peak) or before Linux 6.1

@@ -405,7 +405,7 @@ fn services_with_wrong_values_are_rejected() {
             "judge0 = [\"1\"]",
             "must be an array of whole numbers, but is of type string",
         ),
-        ("judge0 = [0]", "must be from 1 to 9999"),
+        ("judge0 = [0]", "must be between 1 and 9999"),
         ("judge0 = [7, 7]", "[services] has \"7\" for Judge0 twice"),
         (
             "piston = { aliases = [] }",
