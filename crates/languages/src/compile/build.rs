@@ -4,8 +4,8 @@
 //! after they have been checked. A shell starts the compiler with both output streams as standard
 //! error. When the compiler has exited, the shell kills the compiler's remaining processes until
 //! none is left. It then writes the compiler's exit status to standard output and executes tar(1),
-//! which writes the product after the status. No process of the compilation can therefore change a file
-//! while tar packs it, or stop tar.
+//! which writes the product after the status. No process of the compilation can therefore change a
+//! file while tar packs it, or stop tar.
 //!
 //! The processes of a compilation have the same user id as the shell, and can kill it or take it
 //! over. If a process kills the shell, the result is a compile error. If a process takes over the
