@@ -66,7 +66,7 @@ pub struct App {
     /// Wakes the runner of jobs.
     pub bell: Bell,
     pub rankings: Rankings,
-    /// What programs that follow contests are compared with.
+    /// Digests of contests, which show to programs that follow a contest what has changed.
     pub changes: Memory,
     pub passwords: Passwords,
     pub languages: Vec<Language>,
