@@ -16,14 +16,17 @@ password-title = Passwort
 password-change = Passwort ändern
 password-present = Bisheriges Passwort
 password-next = Neues Passwort (mindestens 8 Zeichen)
-password-sessions-end = Alle anderen Sitzungen werden beendet.
+password-sessions-end =
+    Alle anderen Sitzungen werden beendet, und frühere Links für ein neues Passwort werden ungültig.
+    Token für Programme bleiben gültig.
 
 # The link for a new password.
 reset-title = Neues Passwort wählen
 reset-page = Neues Passwort
 reset-for-login = Für den Benutzernamen { $login }.
 reset-set = Passwort festlegen
-reset-sessions-end = Alle Sitzungen dieses Benutzers werden beendet.
+reset-sessions-end =
+    Alle Sitzungen dieses Benutzers werden beendet und seine Token für Programme gelöscht.
 person-name = Name
 
 # The account of the signed-in user.

@@ -16,14 +16,16 @@ password-title = Password
 password-change = Change the password
 password-present = Current password
 password-next = New password (at least 8 characters)
-password-sessions-end = This ends all other sessions.
+password-sessions-end =
+    This ends all other sessions, and earlier links for a new password become invalid. Tokens of
+    programs stay valid.
 
 # The link for a new password.
 reset-title = Choose a new password
 reset-page = New password
 reset-for-login = For the login { $login }.
 reset-set = Set the password
-reset-sessions-end = This ends all sessions of this login.
+reset-sessions-end = This ends all sessions of this login and deletes its tokens for programs.
 person-name = Name
 
 # The account of the signed-in user.

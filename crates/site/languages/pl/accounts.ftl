@@ -16,14 +16,17 @@ password-title = Hasło
 password-change = Zmień hasło
 password-present = Obecne hasło
 password-next = Nowe hasło (co najmniej 8 znaków)
-password-sessions-end = Wszystkie inne sesje zostaną zakończone.
+password-sessions-end =
+    Wszystkie inne sesje zostaną zakończone, a wcześniejsze linki do ustawienia hasła stracą ważność.
+    Tokeny dla programów pozostaną ważne.
 
 # The link for a new password.
 reset-title = Ustaw nowe hasło
 reset-page = Nowe hasło
 reset-for-login = Dla loginu { $login }.
 reset-set = Zapisz hasło
-reset-sessions-end = Wszystkie sesje tego użytkownika zostaną zakończone.
+reset-sessions-end =
+    Wszystkie sesje tego użytkownika zostaną zakończone, a jego tokeny dla programów usunięte.
 person-name = Imię i nazwisko
 
 # The account of the signed-in user.

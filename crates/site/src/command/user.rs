@@ -5,8 +5,9 @@ use crate::core::account;
 use crate::core::password::Passwords;
 use crate::core::time::Time;
 use crate::core::token::{Token, readable_password};
+use crate::db::password::{self as stored, Reason};
 use crate::db::user::{NewUser, Role, User};
-use crate::db::{Db, DbError, Tx, reset, session, user};
+use crate::db::{Db, DbError, Tx, reset, user};
 use crate::http::reset::LINK_LASTS;
 use clap::{Subcommand, ValueEnum};
 use millibox_cli_support::failure::{Failure, answer};
@@ -145,11 +146,7 @@ async fn act(db: &Db, action: &Action) -> Result<(), Failure> {
             let hash = hash(&password).await?;
             let mut tx = db.begin().await.map_err(Failure::sandbox)?;
             let user = find(&mut tx, login).await?;
-            let changed = async {
-                user::set_password(&mut tx, user.id, &hash).await?;
-                reset::delete_of_user(&mut tx, user.id).await?;
-                session::delete_of_user(&mut tx, user.id).await
-            };
+            let changed = stored::set(&mut tx, user.id, &hash, Reason::Replaced, None);
             changed.await.map_err(Failure::sandbox)?;
             tx.commit().await.map_err(Failure::sandbox)?;
             show(is_generated, &password)

@@ -48,6 +48,12 @@ impl Pending {
         (now < *end).then(|| sign_in.clone())
     }
 
+    /// Ends all sign-ins of a user.
+    pub fn remove_of_user(&self, user: i64) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.retain(|_, (sign_in, _)| sign_in.user != user);
+    }
+
     /// Ends a sign-in.
     pub fn remove(&self, token: &Token) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,5 +80,22 @@ mod tests {
         assert!(pending.get(&token, now + PENDING_LASTS).is_none());
         pending.remove(&token);
         assert!(pending.get(&token, now).is_none());
+    }
+
+    #[test]
+    fn new_password_ends_the_waiting_sign_ins_of_its_user() {
+        let pending = Pending::default();
+        let now = Instant::now();
+        let tokens = [7, 8, 7].map(|user| {
+            let sign_in = SignIn {
+                user,
+                keep: false,
+                back: Back::default(),
+            };
+            pending.add(sign_in, now).unwrap()
+        });
+        pending.remove_of_user(7);
+        let left = tokens.map(|token| pending.get(&token, now).map(|it| it.user));
+        assert_eq!(left, [None, Some(8), None]);
     }
 }

@@ -97,6 +97,12 @@ pub async fn delete(tx: &mut Tx, id: i64, user_id: i64) -> Result<u64> {
     .await
 }
 
+/// Removes all tokens of a user.
+pub async fn delete_of_user(tx: &mut Tx, user_id: i64) -> Result<u64> {
+    tx.execute("DELETE FROM api_token WHERE user_id = $1", values![user_id])
+        .await
+}
+
 record! { Submitted { submission_id: i64, } }
 
 /// The submission that an earlier request with the same key has created.

@@ -20,6 +20,7 @@ pub mod judgement;
 pub mod merge;
 pub mod migrate;
 pub mod participant;
+pub mod password;
 pub mod print;
 pub mod problem;
 pub mod rejudging;

@@ -1,7 +1,7 @@
 //! Links with which users choose new passwords. The database stores only digests of their tokens.
 
 use super::user::User;
-use super::{Executor, Result, Tx, values};
+use super::{Executor, Result, Tx, record, values};
 use crate::core::time::Time;
 
 /// Adds a link. Older links of the user become invalid.
@@ -30,6 +30,22 @@ pub async fn user(db: impl Executor, hash: [u8; 32], now: Time) -> Result<Option
         values![hash, now],
     )
     .await
+}
+
+record! { Taken { user_id: i64, } }
+
+/// Uses up a valid link. Returns its user. Of several requests with the same link, only one gets
+/// the user: the database removes the row once, and the others wait for the end of that request.
+pub async fn take(tx: &mut Tx, hash: [u8; 32], now: Time) -> Result<Option<i64>> {
+    let taken: Option<Taken> = tx
+        .first(
+            "DELETE FROM reset_link WHERE hash = $1 AND expires_at > $2
+                AND user_id IN (SELECT id FROM users WHERE disabled_at IS NULL)
+             RETURNING user_id",
+            values![hash, now],
+        )
+        .await?;
+    Ok(taken.map(|taken| taken.user_id))
 }
 
 /// Removes the links of a user.

@@ -5,6 +5,7 @@ mod judging;
 mod order;
 mod participants;
 pub(crate) mod parts;
+mod passwords;
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
 mod sets;

@@ -156,6 +156,15 @@ pub async fn set_locale(tx: &mut Tx, id: i64, tag: &str) -> Result<u64> {
     .await
 }
 
+/// Changes the hash of a password, if the old one is as expected.
+pub async fn change_password(tx: &mut Tx, id: i64, old: &str, password: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE users SET password = $3 WHERE id = $1 AND password = $2",
+        values![id, old, password],
+    )
+    .await
+}
+
 /// Changes the hash of a password.
 pub async fn set_password(tx: &mut Tx, id: i64, password: &str) -> Result<u64> {
     tx.execute(

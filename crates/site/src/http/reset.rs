@@ -10,8 +10,9 @@ use crate::core::account;
 use crate::core::back::Back;
 use crate::core::time::Time;
 use crate::core::token::Token;
+use crate::db::password::{self, Reason};
 use crate::db::user::User;
-use crate::db::{Executor, reset, session, totp, user};
+use crate::db::{Executor, reset, totp};
 use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
@@ -23,9 +24,13 @@ use std::time::Duration;
 /// How long a link is valid.
 pub const LINK_LASTS: Duration = Duration::from_secs(24 * 60 * 60);
 
-async fn user_of_link(db: impl Executor, token: &str) -> Page<User> {
+fn digest(token: &str) -> Page<[u8; 32]> {
     let token = Token::of_hex(token).ok_or(PageError::NotFound)?;
-    let found = reset::user(db, token.digest(), Time::now()).await?;
+    Ok(token.digest())
+}
+
+async fn user_of_link(db: impl Executor, token: &str) -> Page<User> {
+    let found = reset::user(db, digest(token)?, Time::now()).await?;
     found.ok_or(PageError::NotFound)
 }
 
@@ -64,19 +69,18 @@ pub async fn choose(
 ) -> Page {
     user_of_link(&app.db, &token).await?;
     account::check_password(&form.new)?;
-    let password = app.passwords.hash(&form.new).await?;
+    let hash = app.passwords.hash(&form.new).await?;
     let mut tx = app.db.begin().await?;
-    // If two requests use the same link, the second one finds no link.
-    let user = user_of_link(&mut tx, &token).await?;
-    user::set_password(&mut tx, user.id, &password).await?;
-    reset::delete_of_user(&mut tx, user.id).await?;
+    let user = reset::take(&mut tx, digest(&token)?, Time::now()).await?;
+    let user = user.ok_or(PageError::NotFound)?;
+    password::set(&mut tx, user, &hash, Reason::Replaced, None).await?;
     reset::delete_expired(&mut tx, Time::now()).await?;
-    session::delete_of_user(&mut tx, user.id).await?;
     tx.commit().await?;
-    let generator = totp::of_user(&app.db, user.id).await?;
+    app.pending.remove_of_user(user);
+    let generator = totp::of_user(&app.db, user).await?;
     if generator.is_some_and(|found| found.confirmed().is_some()) {
         // The link replaces only the password, not the one-time password.
         return Ok(Redirect::to("/sign-in").into_response());
     }
-    begin(&app, &client, user.id, LASTS, &Back::default()).await
+    begin(&app, &client, user, LASTS, &Back::default()).await
 }

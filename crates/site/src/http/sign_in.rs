@@ -14,8 +14,9 @@ use crate::core::back::Back;
 use crate::core::pending::{PENDING_LASTS, SignIn};
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
+use crate::db::password::{self, Reason};
 use crate::db::user::{self, NewUser, Role, User};
-use crate::db::{Db, reset, session, setting, totp};
+use crate::db::{Db, session, setting, totp};
 use crate::text::{Message, t};
 use axum::extract::{Extension, Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -354,11 +355,14 @@ pub async fn change_password(
     if !is_password(&app, &client, &user.login, stored, &form.old).await? {
         return Err(Mistake::WrongPresentPassword.into());
     }
-    let password = app.passwords.hash(&form.new).await?;
+    let hash = app.passwords.hash(&form.new).await?;
     let mut tx = app.db.begin().await?;
-    user::set_password(&mut tx, user.id, &password).await?;
-    reset::delete_of_user(&mut tx, user.id).await?;
-    session::delete_of_user(&mut tx, user.id).await?;
+    // A link for a new password may have been used since the old password was verified.
+    let reason = Reason::Changed(&user.password);
+    if !password::set(&mut tx, user.id, &hash, reason, None).await? {
+        return Err(Mistake::WrongPresentPassword.into());
+    }
     tx.commit().await?;
+    app.pending.remove_of_user(user.id);
     begin(&app, &client, user.id, LASTS, &Back::default()).await
 }

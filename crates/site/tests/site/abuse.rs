@@ -2,7 +2,7 @@
 
 use super::accounts::{new_user, sign_in, turn_totp_on};
 use super::support::{Answer, Browser, Site, archive};
-use super::{first_admin, make_contest};
+use super::{first_admin, make_contest, with_each};
 
 const PASSWORD: &str = "correct horse";
 /// Requests that arrive at the same moment.
@@ -114,6 +114,58 @@ fn new_password_ends_links_for_choosing_one() {
     assert_eq!(bob.post("/password", &fields).status, 303);
     assert_eq!(thief.get(link).status, 404);
     assert_eq!(thief.post(link, &[("new", "stolen horse")]).status, 404);
+}
+
+#[test]
+fn link_for_a_password_works_once_and_ends_sessions_and_tokens() {
+    with_each(|site| {
+        first_admin(&site);
+        let mut bob = new_user(&site, "bob");
+        let token = super::api::token(&mut bob, "manage");
+        let program = |site: &Site| Browser::new(site).get_as(&token, "/api/v1/me").status;
+        assert_eq!(program(&site), 200);
+        let link = site.run(&["user", "reset-link"], &["bob"]).output();
+        let link = link.trim();
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let choose = |number: usize| {
+                let password = format!("battery staple {number}");
+                Browser::new(&site).post(link, &[("new", &password)]).status
+            };
+            let threads: Vec<_> = (0..4)
+                .map(|number| scope.spawn(move || choose(number)))
+                .collect();
+            let threads = threads.into_iter();
+            threads
+                .map(|thread| thread.join().expect("a status"))
+                .collect()
+        });
+        let used = statuses.iter().filter(|status| **status == 303).count();
+        let refused = statuses.iter().filter(|status| **status == 404).count();
+        assert_eq!((used, refused), (1, 3), "{statuses:?}");
+        assert_eq!(bob.get("/account").status, 303, "the session has ended");
+        assert_eq!(program(&site), 401, "the token has ended");
+    });
+}
+
+#[test]
+fn own_new_password_ends_other_sessions_but_not_tokens() {
+    let site = Site::start(None);
+    first_admin(&site);
+    let mut bob = new_user(&site, "bob");
+    let token = super::api::token(&mut bob, "read");
+    let mut other = Browser::new(&site);
+    assert_eq!(sign_in(&mut other, "bob", PASSWORD).0, 303);
+    let fields = [("old", PASSWORD), ("new", "battery staple")];
+    assert_eq!(bob.post("/password", &fields).status, 303);
+    assert_eq!(bob.get("/account").status, 200);
+    assert_eq!(other.get("/account").status, 303);
+    let program = Browser::new(&site).get_as(&token, "/api/v1/me");
+    assert_eq!(program.status, 200, "{program:#?}");
+    // A password that an administrator sets ends the tokens, too.
+    site.run(&["user", "set-password"], &["bob"]).output();
+    assert_eq!(bob.get("/account").status, 303);
+    let program = Browser::new(&site).get_as(&token, "/api/v1/me");
+    assert_eq!(program.status, 401, "{program:#?}");
 }
 
 #[test]

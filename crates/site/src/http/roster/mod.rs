@@ -315,14 +315,14 @@ pub async fn contest_apply(
 }
 
 async fn apply_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
-    let own = check_admin(session)?;
+    check_admin(session)?;
     let upload = Upload::read(form).await?;
     let roster = roster::read(|file| text(&upload, file))?;
     let plan = Plan::of(app, target.contest_id(), roster).await?;
     if plan.digest() != upload.field("plan") {
         return Err(Refusal::RosterChanged.into());
     }
-    let made = plan.apply(app, own).await?;
+    let made = plan.apply(app, session).await?;
     if upload.field("format") == "csv" {
         let head = vec!["login", "name", "link"];
         let rows = made.iter();

@@ -6,10 +6,12 @@ use crate::core::time::Time;
 use crate::core::token::{Token, hex};
 use crate::db::contest::{self, MemberRole};
 use crate::db::participant::{self, Fields, Participant};
+use crate::db::password::{self, Reason};
 use crate::db::user::{self, NewUser, Role, User};
-use crate::db::{Tx, reset, session};
+use crate::db::{Tx, reset};
 use crate::http::error::Page;
 use crate::http::refusal::Refusal;
+use crate::http::session::Session;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -144,12 +146,12 @@ impl Plan {
         hex(&Sha256::digest(text))
     }
 
-    /// Applies everything in one transaction. Returns the users added without a password.
+    /// Applies everything in one transaction. Returns the users added without a password. The
+    /// session of the administrator does not end.
     ///
     /// # Errors
-    /// A line is refused, or the site has changed since the lists were compared or would lose its
-    /// last administrator.
-    pub async fn apply(self, app: &App, own: i64) -> Page<Vec<Made>> {
+    /// A line is refused, or the site has changed since the lists were compared.
+    pub async fn apply(self, app: &App, session: &Session) -> Page<Vec<Made>> {
         if self.refusals() > 0 {
             return Err(Refusal::RosterRefused.into());
         }
@@ -163,9 +165,15 @@ impl Plan {
             let id = put_team(&mut tx, contest, &step).await?;
             teams.insert(step.listed.id, id);
         }
-        let mut made = Vec::new();
+        let own = session.user_id()?;
+        let (mut made, mut changed) = (Vec::new(), Vec::new());
         for (step, hash) in users.into_iter().zip(hashes) {
-            let id = put_user(&mut tx, &step, hash.as_deref(), own, now).await?;
+            if let (Some(hash), Some(found)) = (&hash, &step.found) {
+                let kept = session.digest().filter(|_| found.id == own);
+                password::set(&mut tx, found.id, hash, Reason::Replaced, kept).await?;
+                changed.push(found.id);
+            }
+            let id = put_user(&mut tx, &step, hash.as_deref(), now).await?;
             if let (Some(contest), Some(team), true) = (self.contest, &step.listed.team, step.joins)
             {
                 let team = match teams.get(team) {
@@ -192,6 +200,9 @@ impl Plan {
             }
         }
         if !user::has_admin(&mut tx).await? {
+        for user in changed {
+            app.pending.remove_of_user(user);
+        }
             return Err(Refusal::LastAdmin.into());
         }
         tx.commit().await?;
@@ -334,12 +345,11 @@ async fn put_team(tx: &mut Tx, contest: i64, step: &Step<Team, Participant>) -> 
     Ok(found.id)
 }
 
-/// Adds or changes a user. Returns the id.
+/// Adds or changes a user, but not the password of an existing one. Returns the id.
 async fn put_user(
     tx: &mut Tx,
     step: &Step<Entry, User>,
     hash: Option<&str>,
-    own: i64,
     now: Time,
 ) -> Page<i64> {
     let listed = &step.listed;
@@ -363,17 +373,10 @@ async fn put_user(
         }
         (None, None) => Err(Refusal::RosterChanged.into()),
         (Some(found), _) if step.effect == Effect::Keep => Ok(found.id),
-        (Some(found), hash) => {
+        (Some(found), _) => {
             let email = listed.email.as_deref().or(found.email.as_deref());
             user::set_profile(tx, found.id, name, email).await?;
             user::update(tx, found.id, role, found.disabled_at).await?;
-            if let Some(hash) = hash {
-                user::set_password(tx, found.id, hash).await?;
-                reset::delete_of_user(tx, found.id).await?;
-                if found.id != own {
-                    session::delete_of_user(tx, found.id).await?;
-                }
-            }
             Ok(found.id)
         }
     }
