@@ -4,6 +4,7 @@ use crate::blobs::Blobs;
 use crate::core::changes::Memory;
 use crate::core::password::Passwords;
 use crate::core::pending::Pending;
+use crate::core::places::Places;
 use crate::core::throttle::Throttle;
 use crate::core::token::Token;
 use crate::db::{Db, DbError};
@@ -36,6 +37,11 @@ const SIGN_IN_WINDOW: Duration = Duration::from_secs(15 * 60);
 const SIGN_UPS: u32 = 600;
 /// The maximum number of API requests of one user, or from one address, within [`SUBMIT_WINDOW`].
 const API_CALLS: u32 = 1200;
+/// The maximum number of streams of events of one user. A page that is visible has one.
+const STREAMS_OF_USER: usize = 64;
+/// The maximum number of streams of events to one address, half of all connections. All contestants
+/// may share one address: 1,000 of them can have two visible pages each.
+const STREAMS_OF_NETWORK: usize = 2048;
 /// The maximum number of submissions of one user within [`SUBMIT_WINDOW`].
 const SUBMISSIONS: u32 = 20;
 /// The maximum number of trials of one user within [`TRY_WINDOW`].
@@ -84,6 +90,10 @@ pub struct App {
     pub calls_of_user: Throttle<i64>,
     /// API requests without a token, or with a wrong one, by address.
     pub calls_of_address: Throttle<IpAddr>,
+    /// Streams of events by user.
+    pub streams_of_user: Places<i64>,
+    /// Streams of events by address.
+    pub streams_of_network: Places<IpAddr>,
     /// Sign-ins that wait for a one-time password.
     pub pending: Pending,
     /// Submissions by user.
@@ -136,6 +146,8 @@ impl App {
             sign_ups: Throttle::new(SIGN_UPS, SIGN_IN_WINDOW),
             calls_of_user: Throttle::new(API_CALLS, SUBMIT_WINDOW),
             calls_of_address: Throttle::new(API_CALLS, SUBMIT_WINDOW),
+            streams_of_user: Places::new(STREAMS_OF_USER),
+            streams_of_network: Places::new(STREAMS_OF_NETWORK),
             pending: Pending::default(),
             submissions: Throttle::new(SUBMISSIONS, SUBMIT_WINDOW),
             statements: Statements::default(),

@@ -10,6 +10,14 @@ error-too-often-detail =
         [one] { $seconds } Sekunde
        *[other] { $seconds } Sekunden
     } erneut.
+error-too-slow-title = Die Anfrage hat zu lange gedauert
+error-too-slow-detail =
+    Die Anfrage kam zu langsam an und wurde nicht ausgeführt. Versuchen Sie es mit einer schnelleren
+    Verbindung erneut.
+error-too-many-streams-title = Zu viele offene Seiten
+error-too-many-streams-detail =
+    Für diesen Benutzer oder unter dieser Adresse sind zu viele Seiten offen, die sich selbst
+    aktualisieren. Schließen Sie einige davon, und laden Sie diese Seite neu.
 error-busy-title = Die Website ist überlastet
 error-busy-sign-in =
     Im Moment melden sich zu viele Personen an. Versuchen Sie es in einigen Sekunden erneut.

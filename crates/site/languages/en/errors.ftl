@@ -10,6 +10,13 @@ error-too-often-detail =
         [one] { $seconds } second
        *[other] { $seconds } seconds
     }.
+error-too-slow-title = The request took too long
+error-too-slow-detail =
+    The request arrived too slowly and was not carried out. Try again on a faster connection.
+error-too-many-streams-title = Too many open pages
+error-too-many-streams-detail =
+    Too many pages that update themselves are open for this user or at this address. Close some of
+    them, and load this page again.
 error-busy-title = The site is busy
 error-busy-sign-in = Too many people are signing in right now. Try again in a few seconds.
 error-busy-trials = Too many programs are being tried right now. Try again in a few seconds.

@@ -11,6 +11,13 @@ error-too-often-detail =
         [few] { $seconds } sekundy
        *[other] { $seconds } sekund
     }.
+error-too-slow-title = Żądanie trwało zbyt długo
+error-too-slow-detail =
+    Żądanie docierało zbyt wolno i nie zostało wykonane. Spróbuj ponownie przez szybsze łącze.
+error-too-many-streams-title = Zbyt wiele otwartych stron
+error-too-many-streams-detail =
+    Ten użytkownik lub ten adres ma otwartych zbyt wiele stron, które same się odświeżają. Zamknij
+    niektóre z nich i wczytaj tę stronę ponownie.
 error-busy-title = Serwis jest przeciążony
 error-busy-sign-in =
     W tej chwili loguje się zbyt wiele osób. Spróbuj ponownie za kilka sekund.

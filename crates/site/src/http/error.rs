@@ -38,6 +38,10 @@ pub enum PageError {
     Invalid(Mistake),
     /// The viewer has tried too often.
     TooOften(Duration),
+    /// The request arrives too slowly.
+    TooSlow,
+    /// The user or the network keeps too many streams of events open.
+    TooManyStreams,
     /// The site is overloaded.
     Busy(Rush),
     /// The site has failed.
@@ -264,6 +268,18 @@ impl IntoResponse for PageError {
                 headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
                 answer
             }
+            PageError::TooSlow => explain(
+                StatusCode::REQUEST_TIMEOUT,
+                &t::ErrorTooSlowTitle,
+                &t::ErrorTooSlowDetail,
+                &[],
+            ),
+            PageError::TooManyStreams => explain(
+                StatusCode::TOO_MANY_REQUESTS,
+                &t::ErrorTooManyStreamsTitle,
+                &t::ErrorTooManyStreamsDetail,
+                &[],
+            ),
             PageError::Busy(rush) => explain(
                 StatusCode::SERVICE_UNAVAILABLE,
                 &t::ErrorBusyTitle,

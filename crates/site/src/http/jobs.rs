@@ -1,8 +1,9 @@
 //! Jobs and their logs.
 
+use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::{live_page, page};
-use super::live::job_events;
+use super::live::Seat;
 use super::parts::{PAGE_ROWS, time};
 use super::refusal::Refusal;
 use super::scene::Scene;
@@ -163,9 +164,14 @@ fn actions(job: &Job) -> Markup {
 }
 
 /// `GET /jobs/{id}/live`.
-pub async fn live(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn live(
+    State(app): State<Arc<App>>,
+    session: Session,
+    client: Client,
+    Path(id): Path<i64>,
+) -> Page {
     find(&app, &session, id).await?;
-    Ok(job_events(&app, id))
+    Ok(Seat::of(&app, &session, &client)?.job_events(&app, id))
 }
 
 /// `GET /jobs/{id}/log`.

@@ -1,11 +1,16 @@
 //! Notices for pages that follow changes: server-sent events without content.
 
+use super::client::Client;
+use super::error::{Page, PageError};
+use super::session::Session;
 use crate::app::App;
+use crate::core::places::Place;
 use crate::judging::live::Change;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, stream};
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -13,23 +18,63 @@ use tokio::sync::broadcast::error::RecvError;
 /// Streams end after this time. The browser opens another one, whose access is checked again.
 const STREAM_LASTS: Duration = Duration::from_secs(300);
 
-/// Events for the changes that `concerns` selects.
-pub fn events(app: &App, concerns: impl Fn(&Change) -> bool + Send + Sync + 'static) -> Response {
-    respond(changes(app.live.subscribe(), "change", concerns))
+/// The place of a stream among those of its user and its network.
+#[derive(Debug)]
+pub struct Seat {
+    _network: Place<IpAddr>,
+    _user: Option<Place<i64>>,
 }
 
-/// Events for the changes of a job.
-pub fn job_events(app: &App, id: i64) -> Response {
-    respond(changes(
-        app.live.subscribe_jobs(),
-        "change",
-        move |changed| *changed == id,
-    ))
-}
+impl Seat {
+    /// Takes a place for a stream.
+    ///
+    /// # Errors
+    /// The user or the network has too many streams.
+    pub fn of(app: &App, session: &Session, client: &Client) -> Page<Seat> {
+        let network = app.streams_of_network.take(client.network());
+        let network = network.ok_or(PageError::TooManyStreams)?;
+        let user = session.viewer().id().map(|user| {
+            let place = app.streams_of_user.take(user);
+            place.ok_or(PageError::TooManyStreams)
+        });
+        Ok(Seat {
+            _network: network,
+            _user: user.transpose()?,
+        })
+    }
 
-/// A stream of events as an answer, for some minutes.
-pub fn respond(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
-    respond_for(STREAM_LASTS, events)
+    /// Events for the changes that `concerns` selects.
+    pub fn events(
+        self,
+        app: &App,
+        concerns: impl Fn(&Change) -> bool + Send + Sync + 'static,
+    ) -> Response {
+        self.respond(changes(app.live.subscribe(), "change", concerns))
+    }
+
+    /// Events for the changes of a job.
+    pub fn job_events(self, app: &App, id: i64) -> Response {
+        self.respond(changes(
+            app.live.subscribe_jobs(),
+            "change",
+            move |changed| *changed == id,
+        ))
+    }
+
+    /// A stream of events as an answer, for some minutes.
+    pub fn respond(
+        self,
+        events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+    ) -> Response {
+        // The place is free when the stream is dropped, at the end of the connection.
+        respond_for(
+            STREAM_LASTS,
+            events.map(move |event| {
+                let _seat = &self;
+                event
+            }),
+        )
+    }
 }
 
 fn respond_for(

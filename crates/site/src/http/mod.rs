@@ -30,6 +30,7 @@
 //! | `actor`, `audit` | the user behind a change; the log of changes |
 //! | `tokens`, `api` | tokens of programs, and the interface for programs |
 //! | `admin` | the queue |
+//! | `server`, `body` | connections, and how slow clients may be |
 //! | `client` | address and name of a browser |
 //! | `live` | notices for pages that follow changes |
 //! | `statements` | rendered statements |
@@ -50,6 +51,7 @@ mod api;
 mod assets;
 mod audit;
 mod balloons;
+mod body;
 mod chart;
 mod clarifications;
 mod client;
@@ -248,6 +250,7 @@ pub fn router(app: Arc<App>) -> Router {
         .with_state(app.clone())
         .layer(CsrfLayer::new())
         .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(from_fn_with_state(body::SPEED, body::pace))
         .layer(from_fn_with_state(app, language::choose))
         .layer(from_fn(secure))
 }

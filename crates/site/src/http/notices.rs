@@ -3,8 +3,9 @@
 //! The notice counts the items that wait for the viewer. Streams of events without content tell the
 //! script of a page to request the notice again.
 
+use super::client::Client;
 use super::error::Page;
-use super::live::{changes, respond};
+use super::live::{Seat, changes};
 use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
@@ -36,11 +37,17 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 }
 
 /// `GET /contests/{id}/clarifications/live`: for the list of clarifications, and for the notice.
-pub async fn live(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn live(
+    State(app): State<Arc<App>>,
+    session: Session,
+    client: Client,
+    Path(id): Path<i64>,
+) -> Page {
     let scene = Scene::of(&app, &session, id).await?;
+    let seat = Seat::of(&app, &session, &client)?;
     let both = notices(&app, scene).flat_map(|event| {
         let change = Event::default().event("change").data("changed");
         stream::iter([event, Ok(change)])
     });
-    Ok(respond(both))
+    Ok(seat.respond(both))
 }

@@ -1,5 +1,7 @@
 //! Connections of browsers. Bounds keep slow or hostile clients from blocking others.
 
+use super::body::SPEED;
+use crate::core::pace::{Pace, Speed};
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -7,11 +9,16 @@ use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::io;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::net::TcpListener;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::{Sleep, sleep_until};
 
 /// The header with the addresses of clients and proxies, the latest at the end.
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -36,8 +43,23 @@ pub async fn forwarded(mut request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
+/// How slow clients may be. The routes bound the bodies of requests.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    headers: Duration,
+    answers: Speed,
+}
+
 /// Serves pages until the future is dropped.
 pub async fn serve(listener: TcpListener, routes: Router) {
+    let patience = Patience {
+        headers: HEADER_TIMEOUT,
+        answers: SPEED,
+    };
+    serve_with(patience, listener, routes).await;
+}
+
+async fn serve_with(patience: Patience, listener: TcpListener, routes: Router) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         // The semaphore is never closed.
@@ -53,11 +75,16 @@ pub async fn serve(listener: TcpListener, routes: Router) {
         // Answers are written in one piece.
         let _ = stream.set_nodelay(true);
         let routes = routes.clone().layer(Extension(address.ip()));
+        let stream = Paced {
+            stream,
+            pace: Pace::new(patience.answers),
+            timer: None,
+        };
         tokio::spawn(async move {
             let mut server = http1::Builder::new();
             server
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEADER_TIMEOUT)
+                .header_read_timeout(patience.headers)
                 .max_headers(MAX_HEADERS)
                 .max_buf_size(MAX_HEADER_BYTES);
             let service = TowerToHyperService::new(routes);
@@ -67,5 +94,219 @@ pub async fn serve(listener: TcpListener, routes: Router) {
             }
             drop(place);
         });
+    }
+}
+
+/// A connection that fails if its client receives an answer too slowly.
+struct Paced {
+    stream: TcpStream,
+    pace: Pace,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Paced {
+    /// Passes on how many bytes were written, or waits for the client.
+    fn paced(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let now = Instant::now();
+        if let Poll::Ready(written) = written {
+            let bytes = *written.as_ref().unwrap_or(&0);
+            self.pace.moved(u64::try_from(bytes).unwrap_or(0), now);
+            self.timer = None;
+            return Poll::Ready(written);
+        }
+        let end = self.pace.wait(now);
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(sleep_until(end.into())));
+        ready!(timer.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Paced {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Paced {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.paced(context, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.paced(context, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    // A TCP stream has no buffer of its own to flush.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::body;
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::{get, post};
+    use std::net::SocketAddr;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    /// A timeout so long that only a hang exceeds it.
+    const HANG_TIMEOUT: Duration = Duration::from_secs(60);
+    /// An answer that no buffer between the processes holds.
+    const LARGE: usize = 64 << 20;
+
+    /// Serves a form, and a large page.
+    async fn start(time: Duration) -> SocketAddr {
+        let speed = Speed { time, bytes: 1000 };
+        let patience = Patience {
+            headers: time,
+            answers: speed,
+        };
+        let routes = Router::new()
+            .route("/form", post(async |body: String| body.len().to_string()))
+            .route("/ignored", post(async || "ignored"))
+            .route("/large", get(async || vec![b'x'; LARGE]))
+            .layer(from_fn_with_state(speed, body::pace));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(serve_with(patience, listener, routes));
+        address
+    }
+
+    /// Sends a request, and then its rest byte by byte, until the site closes the connection.
+    /// Returns the answer.
+    async fn trickle(address: SocketAddr, request: &str, rest: &[u8]) -> String {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let (mut reader, mut writer) = stream.into_split();
+        writer.write_all(request.as_bytes()).await.unwrap();
+        let sender = async {
+            for byte in rest.iter().cycle() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                if writer.write_all(&[*byte]).await.is_err() {
+                    break;
+                }
+            }
+            std::future::pending::<()>().await;
+        };
+        let mut answer = Vec::new();
+        // The site may close the connection before it has read everything.
+        let receiver = async { reader.read_to_end(&mut answer).await.unwrap_or_default() };
+        tokio::select! {
+            () = sender => {}
+            _ = receiver => {}
+        }
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    #[tokio::test]
+    async fn client_that_sends_byte_by_byte_loses_its_connection() {
+        let address = start(Duration::from_millis(300)).await;
+        let form = "POST /form HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\n";
+        for (name, request, rest, status) in [
+            ("nothing", String::new(), "", ""),
+            (
+                "headers",
+                "GET /form HTTP/1.1\r\nhost: ".to_owned(),
+                "a",
+                "",
+            ),
+            (
+                "body",
+                format!("{form}content-length: 900000\r\n\r\n"),
+                "a",
+                "408",
+            ),
+            (
+                "pause",
+                format!("{form}content-length: 9\r\n\r\n1"),
+                "",
+                "408",
+            ),
+            (
+                "chunks",
+                format!("{form}transfer-encoding: chunked\r\n\r\n"),
+                "1\r\na\r\n",
+                "408",
+            ),
+            (
+                "ignored",
+                "POST /ignored HTTP/1.1\r\nhost: a\r\ncontent-length: 900000\r\n\r\n".to_owned(),
+                "a",
+                "200",
+            ),
+        ] {
+            let answer = trickle(address, &request, rest.as_bytes());
+            let answer = tokio::time::timeout(HANG_TIMEOUT, answer).await;
+            let answer = answer.unwrap_or_else(|_| panic!("{name} keeps its connection"));
+            let found = answer.split(' ').nth(1).unwrap_or_default();
+            assert_eq!(found, status, "{name}: {answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn client_that_does_not_read_its_answer_loses_its_connection() {
+        let address = start(Duration::from_millis(300)).await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        // A client that pauses receives only what was in the buffers.
+        let lost = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                // The site answers bytes on a closed connection with an error.
+                if stream.write_all(b"GET").await.is_err() {
+                    break;
+                }
+            }
+        };
+        let lost = tokio::time::timeout(HANG_TIMEOUT, lost).await;
+        assert!(lost.is_ok(), "the connection is still open");
+    }
+
+    #[tokio::test]
+    async fn steady_client_takes_longer_than_the_time_of_one_part() {
+        let time = Duration::from_secs(2);
+        let address = start(time).await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = "POST /form HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\
+             content-type: text/plain\r\ncontent-length: 30000\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        for _ in 0..30 {
+            tokio::time::sleep(time / 20).await;
+            stream.write_all(&[b'x'; 1000]).await.unwrap();
+        }
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.ends_with("\r\n30000"), "{answer}");
     }
 }

@@ -1,8 +1,9 @@
 //! Submissions and their results.
 
+use super::client::Client;
 use super::error::{InternalError, Page, PageError};
 use super::layout::{crumbs, live_page, page};
-use super::live::{changes, events, respond};
+use super::live::{Seat, changes};
 use super::notices::notices;
 use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
 use super::problems::Place;
@@ -372,9 +373,15 @@ pub async fn download(State(app): State<Arc<App>>, session: Session, Path(id): P
 }
 
 /// `GET /submissions/{id}/live`.
-pub async fn live(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn live(
+    State(app): State<Arc<App>>,
+    session: Session,
+    client: Client,
+    Path(id): Path<i64>,
+) -> Page {
     find(&app, &session, id).await?;
-    Ok(events(&app, move |change| change.submission == id))
+    let seat = Seat::of(&app, &session, &client)?;
+    Ok(seat.events(&app, move |change| change.submission == id))
 }
 
 /// The viewer and the members of the viewer's team.
@@ -394,16 +401,18 @@ async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
 pub async fn live_of_contest(
     State(app): State<Arc<App>>,
     session: Session,
+    client: Client,
     Path(id): Path<i64>,
 ) -> Page {
     let scene = Scene::of(&app, &session, id).await?;
+    let seat = Seat::of(&app, &session, &client)?;
     let all = scene.access.manage;
     let users = team(&app, &session, &scene).await?;
     let submissions = changes(app.live.subscribe(), "change", move |change| {
         change.contest == Some(id) && (all || users.contains(&change.user))
     });
     let notices = notices(&app, scene);
-    Ok(respond(stream::select(submissions, notices)))
+    Ok(seat.respond(stream::select(submissions, notices)))
 }
 
 /// The fields of `POST /submissions/{id}/kind`.

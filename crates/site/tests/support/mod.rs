@@ -374,7 +374,7 @@ impl Browser {
     }
 
     /// The header with the cookies.
-    fn cookie(&self) -> String {
+    pub fn cookie(&self) -> String {
         let pairs = self.cookies.iter();
         let pairs: Vec<String> = pairs
             .map(|(name, value)| format!("{name}={value}"))

@@ -19,7 +19,7 @@ mod changes;
 mod document;
 mod model;
 mod objects;
-mod problem;
+pub mod problem;
 mod submissions;
 mod talk;
 

@@ -125,6 +125,20 @@ fn of_page(error: PageError) -> (Problem, Option<u64>) {
                 Some(seconds),
             )
         }
+        PageError::TooSlow => (
+            StatusCode::REQUEST_TIMEOUT,
+            "too_slow",
+            t::ErrorTooSlowTitle.english(),
+            t::ErrorTooSlowDetail.english(),
+            None,
+        ),
+        PageError::TooManyStreams => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too_many_streams",
+            t::ErrorTooManyStreamsTitle.english(),
+            t::ErrorTooManyStreamsDetail.english(),
+            None,
+        ),
         PageError::Busy(rush) => (
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",

@@ -8,6 +8,7 @@ mod export;
 mod statistics;
 mod table;
 
+use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::{live_page, page, projector_page};
 use super::live;
@@ -428,11 +429,13 @@ impl Follower {
 pub async fn live(
     State(app): State<Arc<App>>,
     session: Session,
+    client: Client,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
 ) -> Page {
     static STREAMS: AtomicU64 = AtomicU64::new(0);
     let look = Look::of(&app, &session, id, choice).await?;
+    let seat = live::Seat::of(&app, &session, &client)?;
     let number = STREAMS.fetch_add(1, Ordering::Relaxed);
     let now = Instant::now();
     let scene = Scene::of(&app, &session, id).await?;
@@ -452,7 +455,7 @@ pub async fn live(
         Some((Ok::<_, Infallible>(event), follower))
     });
     let notices = notices.take_until(sleep_until(now + STREAM_LASTS));
-    Ok(live::respond(stream::select(events, notices)))
+    Ok(seat.respond(stream::select(events, notices)))
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@
 mod effect;
 mod filter;
 
+use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::{live_page, page};
-use super::live::events;
+use super::live::Seat;
 use super::mistake::Mistake;
 use super::parts::{self, PAGE_ROWS, select, time};
 use super::refusal::Refusal;
@@ -264,9 +265,15 @@ fn decision(set: &Set, items: &[Item]) -> Markup {
 }
 
 /// `GET /rejudgings/{id}/live`.
-pub async fn live(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn live(
+    State(app): State<Arc<App>>,
+    session: Session,
+    client: Client,
+    Path(id): Path<i64>,
+) -> Page {
     find(&app, &session, id).await?;
-    Ok(events(&app, move |change| change.rejudging == Some(id)))
+    let seat = Seat::of(&app, &session, &client)?;
+    Ok(seat.events(&app, move |change| change.rejudging == Some(id)))
 }
 
 /// `POST /rejudgings/{id}/apply`.

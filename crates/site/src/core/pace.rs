@@ -1,0 +1,96 @@
+//! A minimum speed for data that a client sends or receives.
+
+use std::time::{Duration, Instant};
+
+/// The speed that a client must reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Speed {
+    /// How long the site waits in total for `bytes`.
+    pub time: Duration,
+    /// The bytes that must be moved in this time.
+    pub bytes: u64,
+}
+
+/// The speed of one client. Only the time in which the site waits for the client counts, so a busy
+/// site does not make a client slow.
+#[derive(Debug)]
+pub struct Pace {
+    speed: Speed,
+    /// The time that is left for the missing bytes.
+    left: Duration,
+    missing: u64,
+    /// When the site began to wait for the client.
+    since: Option<Instant>,
+}
+
+impl Pace {
+    /// A client that has moved nothing yet.
+    pub fn new(speed: Speed) -> Pace {
+        Pace {
+            speed,
+            left: speed.time,
+            missing: speed.bytes,
+            since: None,
+        }
+    }
+
+    /// The site waits for the client. Returns the time at which the client is too slow.
+    pub fn wait(&mut self, now: Instant) -> Instant {
+        *self.since.get_or_insert(now) + self.left
+    }
+
+    /// The client has moved some bytes.
+    pub fn moved(&mut self, bytes: u64, now: Instant) {
+        if let Some(since) = self.since.take() {
+            self.left = self.left.saturating_sub(now.duration_since(since));
+        }
+        self.missing = self.missing.saturating_sub(bytes);
+        if self.missing == 0 {
+            *self = Pace::new(self.speed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a client is too slow that moves `bytes` after each of 100 waits of `wait` seconds.
+    /// The site works for `work` seconds after each wait.
+    fn is_too_slow(wait: u64, work: u64, bytes: u64) -> bool {
+        let speed = Speed {
+            time: Duration::from_secs(30),
+            bytes: 1000,
+        };
+        let mut pace = Pace::new(speed);
+        let mut now = Instant::now();
+        for _ in 0..100 {
+            let end = pace.wait(now);
+            assert_eq!(pace.wait(now + Duration::from_secs(1)), end, "one wait");
+            now += Duration::from_secs(wait);
+            if now > end {
+                return true;
+            }
+            pace.moved(bytes, now);
+            now += Duration::from_secs(work);
+        }
+        false
+    }
+
+    #[test]
+    fn only_the_time_in_which_the_site_waits_counts() {
+        for (wait, work, bytes, expected) in [
+            (1, 0, 34, false),
+            (1, 0, 32, true),
+            (1, 600, 34, false),
+            (1, 600, 32, true),
+            (30, 0, 1000, false),
+            (31, 0, 1_000_000, true),
+            (60, 0, 1, true),
+            (1, 0, 0, true),
+        ] {
+            let slow = is_too_slow(wait, work, bytes);
+            assert_eq!(slow, expected, "{wait} {work} {bytes}");
+        }
+    }
+}
