@@ -22,14 +22,22 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/011.sql"),
     include_str!("migrations/012.sql"),
     include_str!("migrations/013.sql"),
+    include_str!("migrations/014.sql"),
 ];
 
 /// Triggers that follow on the text of a migration, by its number.
-const TRIGGERS: &[Triggers] = &[Triggers {
-    number: 13,
-    sqlite: include_str!("migrations/013.sqlite.sql"),
-    postgres: include_str!("migrations/013.postgres.sql"),
-}];
+const TRIGGERS: &[Triggers] = &[
+    Triggers {
+        number: 13,
+        sqlite: include_str!("migrations/013.sqlite.sql"),
+        postgres: include_str!("migrations/013.postgres.sql"),
+    },
+    Triggers {
+        number: 14,
+        sqlite: include_str!("migrations/014.sqlite.sql"),
+        postgres: include_str!("migrations/014.postgres.sql"),
+    },
+];
 
 /// What the databases write differently.
 struct Triggers {

@@ -22,10 +22,22 @@ impl Part {
 }
 
 /// The parts of a contest in their order. Those whose submissions were deleted are empty.
+///
+/// A part may have several rows, because transactions at the same time change different rows. Its
+/// stamp is their sum, which rises with each of these transactions.
 pub async fn all(db: impl Executor, contest_id: i64) -> Result<Vec<Part>> {
-    db.all(
-        "SELECT part, stamp FROM submission_part WHERE contest_id = $1 ORDER BY part",
-        values![contest_id],
-    )
-    .await
+    let rows: Vec<Part> = db
+        .all(
+            "SELECT part, stamp FROM submission_part WHERE contest_id = $1 ORDER BY part",
+            values![contest_id],
+        )
+        .await?;
+    let mut parts: Vec<Part> = Vec::new();
+    for row in rows {
+        match parts.last_mut() {
+            Some(last) if last.part == row.part => last.stamp += row.stamp,
+            _ => parts.push(row),
+        }
+    }
+    Ok(parts)
 }

@@ -24,6 +24,12 @@ const NOW: Time = Time(1_000_000_000);
 
 /// Runs a test with a new database of each kind.
 pub(crate) fn with_each(test: impl AsyncFn(&Db)) {
+    let version = usize::try_from(migrate::known()).expect("a version");
+    with_each_of_version(version, test);
+}
+
+/// Runs a test with a new database of each kind that an earlier version has created.
+fn with_each_of_version(version: usize, test: impl AsyncFn(&Db)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -32,13 +38,13 @@ pub(crate) fn with_each(test: impl AsyncFn(&Db)) {
     runtime.block_on(async {
         let path = directory.path().join("site.db");
         let db = Db::sqlite(&path).await.expect("a database");
-        assert_eq!(migrate::migrate(&db).await.expect("tables"), 0);
+        assert_eq!(migrate::migrate_to(&db, version).await.expect("tables"), 0);
         test(&db).await;
         db.close().await;
         match postgres::database() {
             Ok(url) => {
                 let db = Db::postgres(&url).await.expect("a database");
-                assert_eq!(migrate::migrate(&db).await.expect("tables"), 0);
+                assert_eq!(migrate::migrate_to(&db, version).await.expect("tables"), 0);
                 test(&db).await;
                 db.close().await;
             }

@@ -1,0 +1,1 @@
+-- One transaction writes at a time, so each part has one slot.
