@@ -45,6 +45,9 @@ pub fn balloons(
     in_freeze: bool,
     now: Time,
 ) -> Vec<Balloon> {
+    if !data.problems.iter().any(|one| one.mode == Mode::Icpc) {
+        return Vec::new();
+    }
     let mut delivered: HashMap<(i64, i64), Delivered> = delivered
         .into_iter()
         .map(|one| ((one.participant_id, one.round_problem_id), one))

@@ -21,7 +21,9 @@ const MAX_SHIFT: u8 = 30;
 /// The maximum number of parts of one collection. With more objects, the parts become larger.
 const MAX_PARTS: usize = 512;
 /// The first byte of a token.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// That of a token without balloons and prints.
+const FIRST_VERSION: u8 = 1;
 
 /// The beginning of a SHA-256. It is short, because a client that forges one harms only itself.
 pub type Digest = [u8; 6];
@@ -38,6 +40,9 @@ pub struct Known {
 pub struct State {
     pub submissions: Known,
     pub clarifications: Known,
+    /// Balloons, by the numbers of their participants.
+    pub balloons: Known,
+    pub prints: Known,
     /// The digest of the ranking's tag.
     ranking: Digest,
 }
@@ -211,6 +216,8 @@ impl State {
         self.submissions.write(&mut bytes);
         self.clarifications.write(&mut bytes);
         bytes.extend(self.ranking);
+        self.balloons.write(&mut bytes);
+        self.prints.write(&mut bytes);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
@@ -219,12 +226,17 @@ impl State {
         let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
         let mut bytes = bytes.as_slice();
         let [version] = take(&mut bytes)?;
-        let state = State {
+        let mut state = State {
             submissions: Known::read(&mut bytes)?,
             clarifications: Known::read(&mut bytes)?,
             ranking: take(&mut bytes)?,
+            ..State::default()
         };
-        (version == VERSION && bytes.is_empty()).then_some(state)
+        if version != FIRST_VERSION {
+            state.balloons = Known::read(&mut bytes)?;
+            state.prints = Known::read(&mut bytes)?;
+        }
+        ([FIRST_VERSION, VERSION].contains(&version) && bytes.is_empty()).then_some(state)
     }
 
     /// Returns the tag of the ranking if the program has a different one, and records that the
@@ -358,11 +370,26 @@ mod tests {
     }
 
     #[test]
+    fn tokens_of_the_first_version_are_accepted() {
+        let mut state = State::default();
+        state.submissions.changed(vec![(1, "x")], &mut 9);
+        state.ranking("\"a\"".to_owned());
+        let mut bytes = vec![1];
+        state.submissions.write(&mut bytes);
+        state.clarifications.write(&mut bytes);
+        bytes.extend(state.ranking);
+        let token = URL_SAFE_NO_PAD.encode(bytes);
+        assert_eq!(State::of_token(&token), Some(state));
+    }
+
+    #[test]
     fn malformed_tokens_are_refused() {
         let mut state = State::default();
         state
             .submissions
             .changed(vec![(1, "x"), (900, "y")], &mut 9);
+        state.balloons.changed(vec![(7, "red")], &mut 9);
+        state.prints.changed(vec![(8, "text")], &mut 9);
         assert_eq!(state.ranking("\"a\"".to_owned()).as_deref(), Some("\"a\""));
         assert_eq!(state.ranking("\"a\"".to_owned()), None);
         let token = state.token();
@@ -374,7 +401,7 @@ mod tests {
                 None
             );
         }
-        for (at, value) in [(0, 2), (1, 0), (1, 255)] {
+        for (at, value) in [(0, 0), (0, 1), (0, 3), (1, 0), (1, 255)] {
             let mut wrong = bytes.clone();
             wrong[at] = value;
             assert_eq!(State::of_token(&URL_SAFE_NO_PAD.encode(wrong)), None);

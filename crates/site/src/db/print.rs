@@ -100,6 +100,14 @@ pub async fn page(
     .await
 }
 
+/// All texts of a contest, or those of one user and of the user's teams, in the order of their
+/// numbers.
+pub async fn all(db: impl Executor, contest_id: i64, user: Option<i64>) -> Result<Vec<Request>> {
+    let mut all = page(db, contest_id, user, i64::MAX).await?;
+    all.sort_by_key(|one| one.id);
+    Ok(all)
+}
+
 /// Records that a text was printed.
 pub async fn finish(tx: &mut Tx, id: i64, user: i64, now: Time) -> Result<u64> {
     tx.execute(

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 /// The balloons that the list shows now.
-async fn listed(app: &App, scene: &Scene) -> Page<Vec<Balloon>> {
+pub async fn listed(app: &App, scene: &Scene) -> Page<Vec<Balloon>> {
     let commits = *commits().borrow();
     let delivered = balloon::delivered(&app.db, scene.contest.id).await?;
     let data = app.rankings.data(&app.db, scene.contest.id, commits);

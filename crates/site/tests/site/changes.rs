@@ -1,6 +1,7 @@
 //! The feed of changes that programs follow.
 
 use super::api::{Program, token};
+use super::rounds::{Cup, user};
 use super::support::{Browser, Site, with_each};
 use super::{RIGHT, contestant, first_admin, make_contest, submit};
 use serde_json::Value;
@@ -13,6 +14,8 @@ struct Follower {
     token: Option<String>,
     submissions: BTreeMap<i64, Value>,
     clarifications: BTreeMap<i64, Value>,
+    balloons: Vec<Value>,
+    prints: BTreeMap<i64, Value>,
     ranking: Option<String>,
 }
 
@@ -39,6 +42,18 @@ impl Follower {
             assert_eq!(status, 200, "{found}");
             parts += apply(&mut self.submissions, &found["submissions"]);
             parts += apply(&mut self.clarifications, &found["clarifications"]);
+            parts += apply(&mut self.prints, &found["prints"]);
+            for part in found["balloons"].as_array().expect("parts") {
+                let is_here = |one: &Value| {
+                    let participant = one["participant"].as_i64();
+                    participant >= part["from"].as_i64() && participant <= part["to"].as_i64()
+                };
+                self.balloons.retain(|one| !is_here(one));
+                let items = part["items"].as_array().expect("objects");
+                assert!(items.iter().all(is_here), "{part}");
+                self.balloons.extend(items.iter().cloned());
+                parts += 1;
+            }
             if let Some(tag) = found["ranking"].as_str() {
                 self.ranking = Some(tag.to_owned());
                 has_ranking = true;
@@ -149,5 +164,71 @@ fn program_follows_a_contest_across_restarts() {
         let (status, seen) = program(&other.user).get(&foreign);
         assert_eq!(status, 200);
         assert!(!seen.to_string().contains("accepted"), "{seen}");
+    });
+}
+
+#[test]
+fn staff_follows_balloons_and_texts_to_print() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let cup = Cup::new(&mut admin);
+        assert_eq!(cup.rules(&mut admin, "", ""), 303);
+        let (mut bob, mut eve) = (user(&site, "bob"), user(&site, "eve"));
+        let solved = cup.submit(&mut bob, RIGHT);
+        bob.wait_for(&solved, "100 / 100");
+        let [mut staff, mut own, mut other] = [&mut admin, &mut bob, &mut eve].map(Follower::new);
+        let mut guest = Follower::default();
+        for follower in [&mut staff, &mut own, &mut other, &mut guest] {
+            follower.ask(&site, cup.contest);
+        }
+        assert_eq!(staff.balloons.len(), 1);
+        for follower in [&own, &other, &guest] {
+            assert!(follower.balloons.is_empty(), "for the staff only");
+        }
+        let balloon = staff.balloons[0].clone();
+        assert_eq!(balloon["name"], "bob");
+        assert_eq!(balloon["round_problem"], cup.problem);
+        assert_eq!(solved, format!("/submissions/{}", balloon["submission"]));
+        assert_eq!(balloon["first"], true);
+        assert!(balloon["submitted_at"].is_string(), "{balloon}");
+        assert!(balloon["delivered_at"].is_null(), "{balloon}");
+
+        let list = format!("/contests/{}/balloons", cup.contest);
+        let (problem, participant) = (cup.problem.to_string(), balloon["participant"].to_string());
+        let deliver = [("problem", problem.as_str()), ("participant", &participant)];
+        assert_eq!(admin.post(&list, &deliver).status, 303);
+        assert_eq!(staff.ask(&site, cup.contest), (1, false));
+        let delivered = &staff.balloons[0];
+        assert!(delivered["delivered_at"].is_string(), "{delivered}");
+        assert_eq!(delivered["delivered_by"], "ada");
+        let undo = [deliver[0], deliver[1], ("undo", "1")];
+        assert_eq!(admin.post(&list, &undo).status, 303);
+        assert_eq!(staff.ask(&site, cup.contest), (1, false));
+        assert_eq!(staff.balloons, [balloon]);
+        // A freeze that began before the submission hides the balloon.
+        assert_eq!(cup.rules(&mut admin, "", "2020-01-01T00:00"), 303);
+        staff.ask(&site, cup.contest);
+        assert!(staff.balloons.is_empty());
+
+        let on = format!("/contests/{}/printing", cup.contest);
+        assert_eq!(admin.post(&on, &[("printing", "1")]).status, 303);
+        let print = format!("/contests/{}/print", cup.contest);
+        let sent = bob.upload(&print, &[("text", "secret line")], ("", b""));
+        assert_eq!(sent.status, 303, "{sent:#?}");
+        assert_eq!(staff.ask(&site, cup.contest), (1, false));
+        let waiting = &staff.prints[&1];
+        assert_eq!(waiting["user"], "bob");
+        assert!(waiting["done_at"].is_null(), "{waiting}");
+        assert!(!waiting.to_string().contains("secret"), "{waiting}");
+        assert_eq!(admin.post("/prints/1/done", &[]).status, 303);
+        assert_eq!(staff.ask(&site, cup.contest), (1, false));
+        assert!(staff.prints[&1]["done_at"].is_string());
+        for follower in [&mut own, &mut other, &mut guest] {
+            follower.ask(&site, cup.contest);
+            assert!(follower.balloons.is_empty());
+        }
+        assert_eq!(own.prints[&1], staff.prints[&1], "the sender");
+        assert!(other.prints.is_empty() && guest.prints.is_empty());
+        assert_eq!(staff.ask(&site, cup.contest), (0, false));
     });
 }

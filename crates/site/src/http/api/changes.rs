@@ -1,7 +1,10 @@
 //! The changes in a contest since a program's last request.
 
 use super::caller::Caller;
-use super::model::{Changes, Clarification, ClarificationPart, Submission, SubmissionPart};
+use super::model::{
+    Balloon, BalloonPart, Changes, Clarification, ClarificationPart, Print, PrintPart, Submission,
+    SubmissionPart,
+};
 use super::problem::{Answer, ApiError, Problem as Failure};
 use crate::app::App;
 use crate::core::changes::{Known, Memory, Part, State as Has, digest_of};
@@ -9,7 +12,8 @@ use crate::core::time::Time;
 use crate::core::visibility::{Relation, visible};
 use crate::db::api_token::Scope;
 use crate::db::submission::{self, Filter};
-use crate::db::{self, Db, submission_part};
+use crate::db::{self, Db, print, submission_part};
+use crate::http::balloons;
 use crate::http::clarifications::{self, Choice};
 use crate::http::error::PageError;
 use crate::http::scene::Scene;
@@ -32,13 +36,16 @@ pub struct Since {
 /// Return the changes in a contest since the caller's last request
 ///
 /// Without `since`, the answer contains everything that the caller may see: submissions with their
-/// results, clarifications and announcements, and the tag of the ranking. Each answer contains a
-/// token for `since` in the next request. Tokens stay valid, even after a restart of the site.
+/// results, clarifications and announcements, balloons, texts to print, and the tag of the ranking.
+/// Each answer contains a token for `since` in the next request. Tokens stay valid, even after a
+/// restart of the site.
 ///
 /// An answer consists of *parts*. A part replaces all objects with the numbers `from` to `to`:
 /// remove those that you have, and store the `items`. In this way, objects that were deleted or
-/// hidden disappear. Send the next request at once if `more` is true, and otherwise after a few
-/// seconds. If `ranking` is present, load the ranking again.
+/// hidden disappear. The numbers of a part of balloons are those of participants. A balloon waits
+/// until it has `delivered_at`, and a text until it has `done_at`. Send the next request at once if
+/// `more` is true, and otherwise after a few seconds. If `ranking` is present, load the ranking
+/// again.
 #[utoipa::path(get, path = "/contests/{id}/changes", operation_id = "getChanges",
     params(
         ("id" = i64, Path, description = "The number of the contest"),
@@ -72,6 +79,18 @@ pub async fn changes(
     };
     let items = visible_clarifications(&app, &caller, &scene).await?;
     let clarifications = known.clarifications.changed(items, &mut room);
+    let balloons = if scene.access.manage {
+        let mut rows = balloons::listed(&app, &scene).await?;
+        rows.sort_by_key(|one| (one.participant, one.round_problem));
+        rows
+    } else {
+        Vec::new()
+    };
+    let items = balloons.into_iter();
+    let items = items.map(|one| (one.participant, Balloon::from(one)));
+    let balloons = known.balloons.changed(items.collect(), &mut room);
+    let items = visible_prints(&app, &caller, &scene).await?;
+    let prints = known.prints.changed(items, &mut room);
     let ranking = match ranking::tag(&app, &caller.session, id).await {
         Ok(tag) => known.ranking(tag),
         Err(PageError::NotFound) => None,
@@ -85,6 +104,8 @@ pub async fn changes(
             .into_iter()
             .map(ClarificationPart::from)
             .collect(),
+        balloons: balloons.into_iter().map(BalloonPart::from).collect(),
+        prints: prints.into_iter().map(PrintPart::from).collect(),
         ranking,
     }))
 }
@@ -181,6 +202,18 @@ async fn visible_clarifications(
         }
         choice.before = next;
     }
+}
+
+/// All texts to print for the staff; otherwise those of the caller and of the caller's team.
+async fn visible_prints(app: &App, caller: &Caller, scene: &Scene) -> Answer<Vec<(i64, Print)>> {
+    // Guests print nothing.
+    let Ok(user) = caller.user(Scope::Read) else {
+        return Ok(Vec::new());
+    };
+    let sender = (!scene.access.manage).then_some(user.id);
+    let rows = print::all(&app.db, scene.contest.id, sender).await?;
+    let items = rows.into_iter().map(|one| (one.id, Print::from(one)));
+    Ok(items.collect())
 }
 
 #[cfg(test)]

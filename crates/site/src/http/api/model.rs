@@ -1,5 +1,6 @@
 //! The objects of the interface.
 
+use crate::core::balloons::Balloon as StoredBalloon;
 use crate::core::changes::Part;
 use crate::core::clarification::Seen;
 use crate::core::protocol::Test as StoredTest;
@@ -9,6 +10,7 @@ use crate::db::clarification::Clarification as StoredClarification;
 use crate::db::contest::{Contest as StoredContest, Round as StoredRound, RoundProblem};
 use crate::db::contest_file::ContestFile as StoredContestFile;
 use crate::db::judgement::State;
+use crate::db::print::Request as StoredPrint;
 use crate::db::problem::Problem as StoredProblem;
 use crate::db::submission::Submission as Stored;
 use crate::db::user::User as StoredUser;
@@ -473,6 +475,88 @@ impl From<StoredContestFile> for ContestFile {
     }
 }
 
+/// A balloon that a participant has earned or has.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Balloon {
+    /// The number of the participant.
+    pub participant: i64,
+    /// The name of the participant.
+    pub name: String,
+    /// The group of the participant, such as a room.
+    pub group: String,
+    /// The number of the problem in the round.
+    pub round_problem: i64,
+    /// The label of the problem.
+    pub label: String,
+    /// The colour of the balloon.
+    pub colour: String,
+    /// The accepted submission; absent if the problem is no longer solved.
+    pub submission: Option<i64>,
+    /// When it was submitted.
+    pub submitted_at: Option<String>,
+    /// Whether no other participant has solved the problem earlier.
+    pub first: bool,
+    /// When the balloon was delivered; absent if it waits.
+    pub delivered_at: Option<String>,
+    /// The login of the staff member.
+    pub delivered_by: Option<String>,
+}
+
+impl From<StoredBalloon> for Balloon {
+    fn from(one: StoredBalloon) -> Balloon {
+        let (delivered_at, delivered_by) = match one.delivered {
+            Some(found) => (found.delivered_at.rfc3339(), Some(found.login)),
+            None => (None, None),
+        };
+        Balloon {
+            participant: one.participant,
+            name: one.name,
+            group: one.group,
+            round_problem: one.round_problem,
+            label: one.label,
+            colour: one.colour,
+            submission: one.solved.map(|solved| solved.submission),
+            submitted_at: one.solved.and_then(|solved| solved.submitted_at.rfc3339()),
+            first: one.solved.is_some_and(|solved| solved.is_first),
+            delivered_at,
+            delivered_by,
+        }
+    }
+}
+
+/// A text that a contestant wants to have printed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Print {
+    /// The number. The page `/prints/NUMBER` shows the text.
+    pub id: i64,
+    /// The title, such as the name of a file.
+    pub title: String,
+    /// The login of the sender.
+    pub user: String,
+    /// The number of the participant.
+    pub participant: Option<i64>,
+    /// The group of the participant, such as a room.
+    pub group: Option<String>,
+    /// When it was sent.
+    pub created_at: Option<String>,
+    /// When it was printed; absent if it waits.
+    pub done_at: Option<String>,
+}
+
+impl From<StoredPrint> for Print {
+    fn from(one: StoredPrint) -> Print {
+        Print {
+            id: one.id,
+            title: one.title,
+            user: one.login,
+            participant: one.participant_id,
+            group: one.group_name,
+            created_at: one.created_at.rfc3339(),
+            done_at: one.done_at.and_then(Time::rfc3339),
+        }
+    }
+}
+
 /// The changes in a contest.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Changes {
@@ -484,6 +568,10 @@ pub struct Changes {
     pub submissions: Vec<SubmissionPart>,
     /// Parts of the clarifications and announcements.
     pub clarifications: Vec<ClarificationPart>,
+    /// Parts of the balloons; staff only.
+    pub balloons: Vec<BalloonPart>,
+    /// Parts of the texts to print: all for the staff, otherwise those of the caller's team.
+    pub prints: Vec<PrintPart>,
     /// The entity tag of the ranking, if the ranking has changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranking: Option<String>,
@@ -516,4 +604,8 @@ parts! {
     SubmissionPart of Submission;
     /// All clarifications with numbers in a range.
     ClarificationPart of Clarification;
+    /// All balloons of the participants with numbers in a range. A participant may have several.
+    BalloonPart of Balloon;
+    /// All texts to print with numbers in a range.
+    PrintPart of Print;
 }
