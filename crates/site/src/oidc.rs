@@ -474,6 +474,8 @@ fn json(step: &'static str, answer: Answer) -> Result<Value, OidcError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
 
     fn provider() -> Provider {
         let config = Config {
@@ -506,6 +508,72 @@ mod tests {
         assert_eq!(flows.len(), MAX_FLOWS);
         assert!(!flows.contains_key(&digests[0]));
         assert!(flows.contains_key(&digests[1]) && flows.contains_key(&digests[MAX_FLOWS]));
+    }
+
+    /// Reads the description of a provider on this machine, with some other fields, and its keys.
+    /// `{url}` in a field is the address of the provider.
+    fn discovered(changes: &[(&str, &str)]) -> Result<Description, OidcError> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let mut fields = HashMap::from([
+            ("issuer", "{url}"),
+            ("authorization_endpoint", "{url}/authorize"),
+            ("token_endpoint", "{url}/token"),
+            ("jwks_uri", "{url}/keys"),
+        ]);
+        fields.extend(changes.iter().copied());
+        let fields = fields.into_iter();
+        let description: HashMap<&str, String> = fields
+            .map(|(name, value)| (name, value.replace("{url}", &url)))
+            .collect();
+        let answer = serde_json::to_string(&description).unwrap();
+        // The thread waits for requests until the tests end.
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let mut request = [0; 4096];
+                let _ = stream.read(&mut request);
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}",
+                    answer.len()
+                );
+            }
+        });
+        let mut provider = provider();
+        provider.config.issuer = url;
+        provider.read().map(|(description, _)| description)
+    }
+
+    #[test]
+    fn description_of_another_issuer_is_refused() {
+        assert!(discovered(&[]).is_ok());
+        for issuer in ["https://id.example.org", "{url}/", "{url}/realm", ""] {
+            let found = discovered(&[("issuer", issuer)]);
+            let is_refused = matches!(found, Err(OidcError::Token(IdTokenError::Issuer)));
+            assert!(is_refused, "{issuer}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn endpoints_must_be_encrypted_or_on_this_machine() {
+        for endpoint in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
+            for address in [
+                "http://id.example.org/a",
+                "http://192.0.2.1/a",
+                "ftp://127.0.0.1/a",
+                "/a",
+            ] {
+                let found = discovered(&[(endpoint, address)]);
+                let is_refused = match &found {
+                    Err(OidcError::Insecure(refused)) => refused == address,
+                    _ => false,
+                };
+                assert!(is_refused, "{endpoint} {address}: {found:?}");
+            }
+        }
+        let endpoint = "https://id.example.org/token";
+        let found = discovered(&[("token_endpoint", endpoint)]).unwrap();
+        assert_eq!(found.token_endpoint, endpoint);
     }
 
     #[test]

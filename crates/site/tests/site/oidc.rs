@@ -11,11 +11,6 @@ const SITE: &str = "http://127.0.0.1:9";
 /// Starts a site with a provider.
 fn start(database: Option<String>, adds_users: bool) -> (Site, Provider) {
     let provider = Provider::start();
-    let secret = Box::leak(Box::new(tempfile::NamedTempFile::new().expect("a file")));
-    std::fs::write(secret.path(), format!("{SECRET}\n")).expect("a written file");
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::Permissions::from_mode(0o644);
-    std::fs::set_permissions(secret.path(), mode).expect("a readable file");
     let mut options = vec![
         "--oidc-issuer",
         provider.url.clone().leak(),
@@ -26,12 +21,16 @@ fn start(database: Option<String>, adds_users: bool) -> (Site, Provider) {
         "--site-url",
         SITE,
         "--oidc-client-secret-file",
-        secret.path().to_str().expect("a path"),
+        "secret",
     ];
     if adds_users {
         options.push("--oidc-sign-up");
     }
-    (Site::start_with(database, options.leak()), provider)
+    // The file is in the directory of the site, which ends with it.
+    let secret = format!("{SECRET}\n");
+    let file = Some(("secret", secret.as_str()));
+    let site = Site::start_with_file(database, options.leak(), file);
+    (site, provider)
 }
 
 fn with_each(adds_users: bool, test: impl Fn(Site, Provider)) {
@@ -360,6 +359,16 @@ fn sign_in_returns_to_an_entry_link_and_to_no_other_site() {
         let address = format!("/oidc/sign-in?back={foreign}");
         assert_eq!(sign_in(&address).as_deref(), Some("/contests"), "{foreign}");
     }
+}
+
+#[test]
+fn provider_that_describes_another_issuer_receives_no_browser() {
+    let (site, provider) = start(None, true);
+    first_admin(&site);
+    provider.describe(json!({ "issuer": "https://id.example.org" }));
+    let refused = Browser::new(&site).get("/oidc/sign-in");
+    assert_eq!(refused.status, 403, "{refused:#?}");
+    assert_eq!(refused.location, None);
 }
 
 #[test]

@@ -96,8 +96,24 @@ impl Site {
 
     /// Starts a site with additional options, which also apply when it is started again.
     pub fn start_with(database: Option<String>, options: &'static [&'static str]) -> Site {
+        Site::start_with_file(database, options, None)
+    }
+
+    /// Starts a site with additional options, which may name a file in its directory.
+    pub fn start_with_file(
+        database: Option<String>,
+        options: &'static [&'static str],
+        file: Option<(&str, &str)>,
+    ) -> Site {
         let directory = tempfile::tempdir().expect("a directory");
         open(directory.path());
+        if let Some((name, content)) = file {
+            let path = directory.path().join(name);
+            std::fs::write(&path, content).expect("a written file");
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::Permissions::from_mode(0o644);
+            std::fs::set_permissions(path, mode).expect("a readable file");
+        }
         copy_programs(&["millibox-site", "millibox-supervisor"], directory.path());
         let launched = launch(directory.path(), database.as_deref(), options);
         Site {

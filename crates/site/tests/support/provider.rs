@@ -52,6 +52,8 @@ struct State {
     signed: Signed,
     /// Claims that replace those of the token; `null` removes one.
     claims: Value,
+    /// Fields that replace those of the description.
+    description: Value,
     codes: HashMap<String, Code>,
     /// The last ID token, for replays.
     last: Option<String>,
@@ -164,6 +166,7 @@ impl Provider {
             url: url.clone(),
             signed: Signed::Rsa,
             claims: json!({}),
+            description: json!({}),
             codes: HashMap::new(),
             last: None,
             replays: false,
@@ -197,6 +200,11 @@ impl Provider {
     /// Changes the claims of the next tokens.
     pub fn claim(&self, claims: Value) {
         self.state().claims = claims;
+    }
+
+    /// Changes the description of the provider.
+    pub fn describe(&self, description: Value) {
+        self.state().description = description;
     }
 
     /// Answers with the last ID token again.
@@ -280,14 +288,17 @@ impl Provider {
         }
         let url = &state.url;
         match path {
-            "/.well-known/openid-configuration" => (
-                "200 OK",
-                json!({
+            "/.well-known/openid-configuration" => {
+                let mut description = json!({
                     "issuer": url, "authorization_endpoint": format!("{url}/authorize"),
                     "token_endpoint": format!("{url}/token"), "jwks_uri": format!("{url}/keys"),
                     "response_types_supported": ["code"],
-                }),
-            ),
+                });
+                for (name, value) in state.description.as_object().expect("an object") {
+                    description[name] = value.clone();
+                }
+                ("200 OK", description)
+            }
             "/keys" => ("200 OK", self.keys.published(state.signed)),
             "/token" => {
                 let encoded = |text: &str| -> String {
