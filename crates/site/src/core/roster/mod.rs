@@ -173,9 +173,11 @@ impl Entry {
         self.name.as_deref().or(earlier).unwrap_or(&self.login)
     }
 
-    /// The role that the user gets. Without one, an earlier role stays.
+    /// The role that the user gets: the higher of the listed and the earlier one. A list of teams
+    /// or of a class does not take rights away from the teachers and administrators in it.
     pub fn role_after(&self, earlier: Option<Role>) -> Role {
-        self.role.or(earlier).unwrap_or(Role::User)
+        let listed = self.role.unwrap_or(Role::User);
+        earlier.map_or(listed, |earlier| listed.higher(earlier))
     }
 }
 

@@ -82,7 +82,25 @@ fn empty_fields_keep_what_a_user_has() {
     }
     let listed = entry("bob", "Bob", Some(Role::User), None);
     assert_eq!(listed.name_after(Some("Bob B.")), "Bob");
-    assert_eq!(listed.role_after(Some(Role::Teacher)), Role::User);
+}
+
+#[test]
+fn listed_role_is_given_but_never_lowered() {
+    let (user, teacher, admin) = (Role::User, Role::Teacher, Role::Admin);
+    for (listed, earlier, expected) in [
+        (None, None, user),
+        (Some(teacher), None, teacher),
+        (None, Some(admin), admin),
+        (Some(user), Some(user), user),
+        (Some(user), Some(teacher), teacher),
+        (Some(user), Some(admin), admin),
+        (Some(teacher), Some(admin), admin),
+        (Some(teacher), Some(user), teacher),
+        (Some(admin), Some(teacher), admin),
+    ] {
+        let found = entry("bob", "Bob", listed, None).role_after(earlier);
+        assert_eq!(found, expected, "{listed:?} {earlier:?}");
+    }
 }
 
 #[test]
