@@ -272,6 +272,45 @@ fn owner_of_a_problem_sees_no_ranks_of_contests_of_others() {
     assert!(admin.get(&page).body.contains("Ranks: Cup"));
 }
 
+#[test]
+fn set_of_one_submission_is_shown_to_the_owner_of_its_problem() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let mut author = Browser::new(&site);
+        author.sign_up("/sign-up", "author");
+        let set_role = |role: &str| {
+            site.run(&["user", "set-role"], &["author", role]).output();
+        };
+        set_role("teacher");
+        let contest = make_contest(&mut author);
+        let members = format!("/contests/{}/members", contest.id);
+        for (browser, login, role) in [(&mut author, "ada", "owner"), (&mut admin, "author", "")] {
+            let fields = [("login", login), ("role", role)];
+            assert_eq!(browser.post(&members, &fields).status, 303);
+        }
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        let right = submit(&mut bob, &contest, RIGHT).id();
+        let page = format!("/submissions/{right}");
+        admin.wait_for(&page, "100 / 100");
+        assert_eq!(admin.post(&format!("{page}/judge"), &[]).status, 303);
+        let list = author.get("/rejudgings").body;
+        assert!(list.contains("href=\"/rejudgings/1\""), "{list}");
+        let set = author.wait_for("/rejudgings/1", "applied");
+        assert_eq!(set.status, 200, "{set:#?}");
+        // The owner may judge the submission again, and so the set.
+        let again = author.post("/rejudgings/1/repeat", &[]);
+        assert_eq!(again.status, 303, "{again:#?}");
+        let again = again.location.expect("a page");
+        let preview = author.wait_for(&again, "Apply the new results");
+        assert!(!preview.body.contains("Ranks:"), "{preview:#?}");
+        for browser in [&mut bob, &mut Browser::new(&site)] {
+            for path in ["/rejudgings/1", again.as_str()] {
+                assert_eq!(browser.get(path).status, 404, "{path}");
+            }
+        }
+    });
+}
+
 /// A random number below a bound.
 fn below(bound: u64) -> u64 {
     let now = SystemTime::now()

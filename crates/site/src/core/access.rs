@@ -152,6 +152,18 @@ pub fn submission(
     }
 }
 
+/// Whether a user sees a set of submissions that are judged again, and decides on it.
+/// `manages_contest` and `owns_problem` refer to the contest and the problem of the set; `None`
+/// means that the set has none. A set with both has one submission, which the staff of either may
+/// judge again. The list of sets follows the same rule (`db/rejudging.rs`).
+pub fn rejudging(
+    viewer: Viewer,
+    manages_contest: Option<bool>,
+    owns_problem: Option<bool>,
+) -> bool {
+    viewer.is_admin() || manages_contest == Some(true) || owns_problem == Some(true)
+}
+
 /// What a user may do with a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobAccess {
@@ -183,6 +195,31 @@ pub fn job(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn set_is_shown_to_the_staff_of_its_contest_and_the_owner_of_its_problem() {
+        // Role, managing the contest, owning the problem: whether the set is shown.
+        let (no, yes) = (Some(false), Some(true));
+        let table = [
+            (None, None, None, false),
+            (None, no, no, false),
+            (Some(Role::User), None, None, false),
+            (Some(Role::Teacher), None, None, false),
+            (Some(Role::Admin), None, None, true),
+            (Some(Role::Admin), no, no, true),
+            (Some(Role::User), yes, None, true),
+            (Some(Role::User), no, None, false),
+            (Some(Role::User), None, yes, true),
+            (Some(Role::User), None, no, false),
+            (Some(Role::User), no, yes, true),
+            (Some(Role::User), yes, no, true),
+            (Some(Role::Teacher), no, no, false),
+        ];
+        for (role, manages, owns, expected) in table {
+            let found = rejudging(viewer(role), manages, owns);
+            assert_eq!(found, expected, "{role:?} {manages:?} {owns:?}");
+        }
+    }
 
     #[test]
     fn job_belongs_to_its_creator_and_to_the_owner_of_its_problem() {

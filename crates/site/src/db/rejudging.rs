@@ -173,11 +173,12 @@ pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u6
     Ok((id, size))
 }
 
-/// Sets that the user has created or may decide on, or all; the latest first.
+/// Sets that the user may decide on, or all; the latest first. The rule is that of
+/// [`crate::core::access::rejudging`].
 pub async fn page(db: &Db, user: i64, all: bool, limit: i64) -> Result<Vec<Set>> {
     db.all(
         sets!(
-            "WHERE $2 = 1 OR created_by = $1
+            "WHERE $2 = 1
                 OR problem_id IN (SELECT problem.id FROM problem WHERE owner_id = $1)
                 OR contest_id IN (SELECT membership.contest_id FROM membership
                     WHERE user_id = $1 AND membership.role IN ('owner', 'moderator'))

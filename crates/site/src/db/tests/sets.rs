@@ -2,6 +2,8 @@
 
 use super::super::rejudging::{Filter, NewSet, SetState};
 use super::*;
+use crate::core::access::{self, Viewer};
+use crate::db::contest::MemberRole;
 
 pub(super) async fn insert_set(db: &Db, filter: &Filter, auto_apply: bool) -> (i64, u64) {
     let mut tx = db.begin().await.unwrap();
@@ -89,8 +91,6 @@ fn set_changes_results_when_it_is_applied_and_not_before() {
             (found.state, found.size, found.open),
             (SetState::Applied, 2, 0)
         );
-        assert_eq!(rejudging::page(db, ada, false, 10).await.unwrap().len(), 1);
-
         let filter = Filter {
             set: Some(set),
             ..Filter::default()
@@ -216,6 +216,68 @@ fn filter_chooses_submissions() {
         ];
         for filter in wrong {
             assert_eq!(of(filter.clone()).await, 0, "{filter:?}");
+        }
+    });
+}
+
+#[test]
+fn list_has_the_sets_that_the_rule_shows() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::Admin).await;
+        let bob = add_user(db, "bob", Role::User).await;
+        let mut problems = vec![(None, None)];
+        for owner in [ada, bob] {
+            let id = add_problem(db, owner, Visibility::Private).await.0;
+            problems.push((Some(id), Some(owner == bob)));
+        }
+        let mut contests = vec![(None, None)];
+        for role in [
+            None,
+            Some(MemberRole::Contestant),
+            Some(MemberRole::Moderator),
+            Some(MemberRole::Owner),
+        ] {
+            let mut tx = db.begin().await.unwrap();
+            let id = contest::insert(&mut tx, "Cup", contest::Visibility::Private, NOW);
+            let id = id.await.unwrap();
+            if let Some(role) = role {
+                contest::join(&mut tx, id, bob, role, NOW).await.unwrap();
+            }
+            tx.commit().await.unwrap();
+            let manages = matches!(role, Some(MemberRole::Moderator | MemberRole::Owner));
+            contests.push((Some(id), Some(manages)));
+        }
+        let viewer = |id, role| Viewer {
+            user: Some((id, role)),
+        };
+        let viewers = [viewer(ada, Role::Admin), viewer(bob, Role::User)];
+        let mut expected = [Vec::new(), Vec::new()];
+        for (contest_id, manages) in &contests {
+            for (problem_id, owns) in &problems {
+                let new = NewSet {
+                    reason: "",
+                    filter: &Filter::default(),
+                    contest_id: *contest_id,
+                    problem_id: *problem_id,
+                    auto_apply: false,
+                    priority: rejudging::PRIORITY,
+                    user: bob,
+                };
+                let mut tx = db.begin().await.unwrap();
+                let (id, _) = rejudging::insert(&mut tx, &new, NOW).await.unwrap();
+                tx.commit().await.unwrap();
+                for (viewer, expected) in viewers.iter().zip(&mut expected) {
+                    if access::rejudging(*viewer, *manages, *owns) {
+                        expected.insert(0, id);
+                    }
+                }
+            }
+        }
+        assert!(expected[1].len() < expected[0].len() && !expected[1].is_empty());
+        for (viewer, expected) in viewers.iter().zip(expected) {
+            let sets = rejudging::page(db, viewer.id().unwrap(), viewer.is_admin(), 100).await;
+            let found: Vec<i64> = sets.unwrap().iter().map(|set| set.id).collect();
+            assert_eq!(found, expected, "{viewer:?}");
         }
     });
 }

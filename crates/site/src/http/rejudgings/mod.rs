@@ -15,17 +15,20 @@ use super::live::Seat;
 use super::mistake::Mistake;
 use super::parts::{self, PAGE_ROWS, select, time};
 use super::refusal::Refusal;
+use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
+use crate::core::access;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::db::judgement::{self, State as JudgementState};
+use crate::db::problem;
 use crate::db::rejudging::{self, Filter, Item, NewSet, Set, SetState};
 use crate::judging::live::Change;
 use crate::text::t;
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
-use filter::{Fields, scope};
+use filter::{Fields, Scope, scope};
 use maud::{Markup, Render, html};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,13 +40,28 @@ const MAX_REASON: usize = 200;
 async fn find(app: &App, session: &Session, id: i64) -> Page<Set> {
     let set = rejudging::by_id(&app.db, id).await?;
     let set = set.ok_or(PageError::NotFound)?;
-    let filter = Filter {
-        contest: set.contest_id,
-        problem: set.problem_id,
-        ..Filter::default()
+    let viewer = session.viewer();
+    let manages = match set.contest_id {
+        Some(id) => Some(manages(app, session, id).await?),
+        None => None,
     };
-    scope(app, session, &filter).await?;
-    Ok(set)
+    let owns = match set.problem_id {
+        Some(id) => {
+            let found = problem::by_id(&app.db, id).await?;
+            Some(found.is_some_and(|one| viewer.id() == Some(one.owner_id)))
+        }
+        None => None,
+    };
+    let is_shown = access::rejudging(viewer, manages, owns);
+    is_shown.then_some(set).ok_or(PageError::NotFound)
+}
+
+async fn manages(app: &App, session: &Session, contest: i64) -> Page<bool> {
+    match Scene::managed(app, session, contest).await {
+        Ok(_) => Ok(true),
+        Err(PageError::NotFound) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// `GET /rejudgings`.
@@ -142,19 +160,20 @@ pub async fn create(
 ) -> Page {
     let filter = fields.filter(&app, &session).await?;
     let reason: String = fields.reason.trim().chars().take(MAX_REASON).collect();
-    let id = add(&app, &session, &reason, &filter, false).await?;
+    let scope = scope(&app, &session, &filter).await?;
+    let id = add(&app, &session, scope, &reason, &filter, false).await?;
     Ok(Redirect::to(&format!("/rejudgings/{id}")).into_response())
 }
 
-/// Adds a set that the viewer may decide on. Returns the id.
+/// Adds a set in a scope in which the viewer decides. Returns the id.
 async fn add(
     app: &App,
     session: &Session,
+    scope: Scope,
     reason: &str,
     filter: &Filter,
     auto_apply: bool,
 ) -> Page<i64> {
-    let scope = scope(app, session, filter).await?;
     let priority = if auto_apply {
         judgement::AGAIN
     } else {
@@ -194,7 +213,8 @@ pub async fn judge_again(
         submission: Some(id),
         ..Filter::default()
     };
-    add(&app, &session, "", &filter, true).await?;
+    let scope = scope(&app, &session, &filter).await?;
+    add(&app, &session, scope, "", &filter, true).await?;
     Ok(Redirect::to(&format!("/submissions/{id}")).into_response())
 }
 
@@ -318,12 +338,16 @@ pub async fn repeat(State(app): State<Arc<App>>, session: Session, Path(id): Pat
     if set.state == SetState::Open {
         return Err(Refusal::RejudgingOpen.into());
     }
-    let filter = Filter {
+    let scope = Scope {
         contest: set.contest_id,
-        problem: set.problem_id.filter(|_| set.contest_id.is_none()),
+        problem: set.problem_id,
+    };
+    let filter = Filter {
+        contest: scope.contest,
+        problem: scope.problem,
         set: Some(id),
         ..Filter::default()
     };
-    let id = add(&app, &session, &set.reason, &filter, false).await?;
+    let id = add(&app, &session, scope, &set.reason, &filter, false).await?;
     Ok(Redirect::to(&format!("/rejudgings/{id}")).into_response())
 }
