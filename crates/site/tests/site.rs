@@ -34,6 +34,8 @@ mod imports;
 mod languages;
 #[path = "site/limits.rs"]
 mod limits;
+#[path = "site/lists.rs"]
+mod lists;
 #[path = "site/load.rs"]
 mod load;
 #[path = "site/oidc.rs"]

@@ -11,6 +11,7 @@ use super::session::Session;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::audit::{self, NewEntry};
+use crate::db::user;
 use crate::text::t;
 use axum::extract::{MatchedPath, Query, RawPathParams, Request, State};
 use axum::http::Method;
@@ -96,7 +97,10 @@ pub async fn show(
     }
     let (actor, action) = (filter.actor.trim(), filter.action.trim());
     let before = filter.before.unwrap_or(i64::MAX);
-    let entries = audit::page(&app.db, before, actor, action, PAGE_ROWS).await?;
+    // Entries have the login as the user wrote it at the sign-up.
+    let found = user::by_login(&app.db, actor).await?;
+    let login = found.as_ref().map_or(actor, |user| user.login.as_str());
+    let entries = audit::page(&app.db, before, login, action, PAGE_ROWS).await?;
     let main = html! {
         h1 { (t::AuditTitle) }
         form.fields method="get" {
