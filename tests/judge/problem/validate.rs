@@ -160,7 +160,7 @@ fn validate_checks_valid_and_invalid_examples() {
     assert!(
         output
             .stdout()
-            .contains("invalid_input/1.in: warning: input_validators/any.sh must exit"),
+            .contains("invalid_input/1.in: warning: input_validators/any.sh must reject it"),
         "{output:?}"
     );
     workspace.write(
