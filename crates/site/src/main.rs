@@ -65,7 +65,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 use text::Locales;
 use tokio::net::TcpListener;
@@ -333,7 +333,6 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
         handle: tokio::runtime::Handle::current(),
         cpus: cpus.pages.clone(),
         turns: turns.clone(),
-        quiet: RwLock::default(),
     };
     jobs::start(runner)
         .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;

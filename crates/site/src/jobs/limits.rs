@@ -7,7 +7,6 @@ use super::{JobError, Running};
 use crate::cpus;
 use millibox_judge::judge::{Event, Machine};
 use millibox_setter::limits;
-use std::sync::PoisonError;
 
 impl Running<'_> {
     pub(super) fn reset_limits(&self, id: i64) -> Result<(), JobError> {
@@ -29,10 +28,6 @@ impl Running<'_> {
 
     fn on_judging_cpu(&self, root: &std::path::Path) -> Result<limits::Report, JobError> {
         let reserved = self.runner.turns.reserve();
-        // If there are too few CPUs, other jobs use the same one.
-        let is_shared = self.runner.cpus.contains(&reserved.cpu);
-        let quiet = &self.runner.quiet;
-        let _alone = is_shared.then(|| quiet.write().unwrap_or_else(PoisonError::into_inner));
         // The job may have been cancelled while it waited.
         self.check()?;
         cpus::pin(&[reserved.cpu]);

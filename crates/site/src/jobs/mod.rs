@@ -1,8 +1,7 @@
 //! The runner of jobs.
 //!
-//! Each of a few threads leases one job after another, so a long job does not delay all others.
-//! Jobs with a common key do not run at the same time. A job commits its changes together with its
-//! end, so a job that was cancelled or runs a second time changes nothing.
+//! A thread leases one job after another. A job commits its changes together with its end, so a job
+//! that was cancelled or runs a second time changes nothing.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -32,15 +31,13 @@ use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
 use millibox_setter::SetterError;
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// The number of jobs that run at the same time.
-const THREADS: usize = 2;
 /// How long a runner may be silent before another runner may take its job.
 const LEASE: Duration = Duration::from_secs(60);
 /// How often the runner looks for a job without being woken.
@@ -101,12 +98,12 @@ pub enum JobError {
     Lost,
 }
 
-/// Wakes a thread of the runner.
+/// Wakes the runner.
 #[derive(Debug, Clone, Default)]
 pub struct Bell(Arc<Notify>);
 
 impl Bell {
-    /// Wakes one thread, because a job was added.
+    /// Wakes the runner, because a job was added.
     pub fn ring(&self) {
         self.0.notify_one();
     }
@@ -159,8 +156,6 @@ pub struct Runner {
     pub cpus: Vec<usize>,
     /// The turns on the CPUs that judge, for measuring.
     pub turns: Arc<Turns>,
-    /// Keeps other jobs away from a CPU on which a job measures.
-    pub quiet: RwLock<()>,
 }
 
 /// A job that runs.
@@ -170,18 +165,14 @@ struct Running<'r> {
     token: CancelToken,
 }
 
-/// Starts the runner. The runner ends with the process. Its unfinished jobs are queued again at the
+/// Starts the runner. The runner ends with the process. Its unfinished job is queued again at the
 /// next start.
 ///
 /// # Errors
-/// A thread cannot be started.
+/// The thread cannot be started.
 pub fn start(runner: Runner) -> std::io::Result<()> {
-    let runner = Arc::new(runner);
-    for index in 0..THREADS {
-        let runner = runner.clone();
-        let thread = std::thread::Builder::new().name(format!("jobs-{index}"));
-        thread.spawn(move || runner.work())?;
-    }
+    let thread = std::thread::Builder::new().name("jobs".to_owned());
+    thread.spawn(move || runner.work())?;
     Ok(())
 }
 
@@ -314,12 +305,6 @@ impl Running<'_> {
 
     fn perform(&self) -> Result<(), JobError> {
         let work: Work = serde_json::from_str(&self.job.args)?;
-        let quiet = &self.runner.quiet;
-        let _others = match work {
-            // This job itself keeps others away.
-            Work::ResetLimits { .. } => None,
-            _ => Some(quiet.read().unwrap_or_else(PoisonError::into_inner)),
-        };
         match &work {
             Work::AddProblem {
                 digest,

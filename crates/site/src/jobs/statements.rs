@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const MAX_FILES: usize = 500;
 /// The maximum size of all files of a statement, in bytes.
 const MAX_BYTES: u64 = 32 << 20;
-/// How long one job compiles statements. Other jobs may wait meanwhile.
+/// How long one job compiles statements. Other jobs wait meanwhile.
 const STATEMENTS_LAST: Duration = Duration::from_secs(5 * 60);
 /// The file that includes a fragment.
 const DOCUMENT: &str = "millibox-statement.tex";

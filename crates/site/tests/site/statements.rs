@@ -104,26 +104,6 @@ fn compile(admin: &mut Browser, problem: i64, statement: &str) -> String {
 }
 
 #[test]
-fn long_job_does_not_delay_another_one() {
-    if !has_tex_or_skips() {
-        return;
-    }
-    with_each(|site| {
-        let mut admin = first_admin(&site);
-        let [contest, second] = [(); 2].map(|()| make_contest(&mut admin));
-        let path = format!("/problems/{}/statement", contest.package);
-        let endless = b"\\documentclass{article}\\begin{document}\\loop\\iftrue\\repeat";
-        let long = admin.upload(&path, &[], ("problem.en.tex", endless));
-        let long = long.location.expect("a job");
-        admin.wait_for(&long, "<dd id=\"state\">running</dd>");
-        compile(&mut admin, second.package, FRAGMENT);
-        let page = admin.get(&long);
-        let is_running = page.body.contains("<dd id=\"state\">running</dd>");
-        assert!(is_running, "{page:#?}");
-    });
-}
-
-#[test]
 fn latex_statement_is_shown_as_pdf() {
     if !has_tex_or_skips() {
         return;
