@@ -3,7 +3,8 @@
 
 use super::api::problem::ApiError;
 use super::error::PageError;
-use crate::core::pace::{Pace, Speed};
+use super::pacer::Pacer;
+use crate::core::pace::Speed;
 use axum::Error;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
@@ -14,8 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
-use tokio::time::{Sleep, sleep_until};
+use std::time::Duration;
 
 /// The speed that clients must reach: about 1 KiB/s, less than any connection on which the pages
 /// can be used. A body of up to 32 KiB may take 30 s.
@@ -24,16 +24,10 @@ pub const SPEED: Speed = Speed {
     bytes: 32 << 10,
 };
 
-/// The client has not reached the speed.
-#[derive(Debug, thiserror::Error)]
-#[error("the client sends too slowly")]
-struct TooSlow;
-
 /// A body that ends with an error if its client is too slow.
 struct Paced {
     body: Body,
-    pace: Pace,
-    timer: Option<Pin<Box<Sleep>>>,
+    pacer: Pacer,
     /// Whether the client was too slow.
     is_slow: Arc<AtomicBool>,
 }
@@ -47,23 +41,19 @@ impl HttpBody for Paced {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
-        let now = Instant::now();
-        if let Poll::Ready(frame) = frame {
+        let bytes = |frame: &Option<Result<Frame<Bytes>, Error>>| {
             let data = frame
                 .as_ref()
                 .and_then(|frame| frame.as_ref().ok()?.data_ref());
-            let bytes = data.map_or(0, Bytes::len);
-            self.pace.moved(u64::try_from(bytes).unwrap_or(0), now);
-            self.timer = None;
-            return Poll::Ready(frame);
-        }
-        let end = self.pace.wait(now);
-        let timer = self
-            .timer
-            .get_or_insert_with(|| Box::pin(sleep_until(end.into())));
-        ready!(timer.as_mut().poll(context));
-        self.is_slow.store(true, Ordering::Relaxed);
-        Poll::Ready(Some(Err(Error::new(TooSlow))))
+            data.map_or(0, Bytes::len)
+        };
+        Poll::Ready(match ready!(self.pacer.poll(context, frame, bytes)) {
+            Ok(frame) => frame,
+            Err(too_slow) => {
+                self.is_slow.store(true, Ordering::Relaxed);
+                Some(Err(Error::new(too_slow)))
+            }
+        })
     }
 
     fn is_end_stream(&self) -> bool {
@@ -86,8 +76,7 @@ pub async fn pace(State(speed): State<Speed>, request: Request, next: Next) -> R
     let request = request.map(|body| {
         Body::new(Paced {
             body,
-            pace: Pace::new(speed),
-            timer: None,
+            pacer: Pacer::new(speed),
             is_slow: is_slow.clone(),
         })
     });

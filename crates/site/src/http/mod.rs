@@ -30,7 +30,7 @@
 //! | `actor`, `audit` | the user behind a change; the log of changes |
 //! | `tokens`, `api` | tokens of programs, and the interface for programs |
 //! | `admin` | the queue |
-//! | `server`, `body` | connections, and how slow clients may be |
+//! | `server`, `body`, `pacer` | connections, and how slow clients may be |
 //! | `client` | address and name of a browser |
 //! | `live` | notices for pages that follow changes |
 //! | `statements` | rendered statements |
@@ -69,6 +69,7 @@ mod members;
 mod mistake;
 mod notices;
 mod oidc;
+mod pacer;
 mod packages;
 mod participants;
 mod parts;

@@ -1,7 +1,8 @@
 //! Connections of browsers. Bounds keep slow or hostile clients from blocking others.
 
 use super::body::SPEED;
-use crate::core::pace::{Pace, Speed};
+use super::pacer::Pacer;
+use crate::core::pace::Speed;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -14,11 +15,10 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::time::{Sleep, sleep_until};
 
 /// The header with the addresses of clients and proxies, the latest at the end.
 const FORWARDED_FOR: &str = "x-forwarded-for";
@@ -77,8 +77,7 @@ async fn serve_with(patience: Patience, listener: TcpListener, routes: Router) {
         let routes = routes.clone().layer(Extension(address.ip()));
         let stream = Paced {
             stream,
-            pace: Pace::new(patience.answers),
-            timer: None,
+            pacer: Pacer::new(patience.answers),
         };
         tokio::spawn(async move {
             let mut server = http1::Builder::new();
@@ -100,8 +99,7 @@ async fn serve_with(patience: Patience, listener: TcpListener, routes: Router) {
 /// A connection that fails if its client receives an answer too slowly.
 struct Paced {
     stream: TcpStream,
-    pace: Pace,
-    timer: Option<Pin<Box<Sleep>>>,
+    pacer: Pacer,
 }
 
 impl Paced {
@@ -111,19 +109,11 @@ impl Paced {
         context: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        let now = Instant::now();
-        if let Poll::Ready(written) = written {
-            let bytes = *written.as_ref().unwrap_or(&0);
-            self.pace.moved(u64::try_from(bytes).unwrap_or(0), now);
-            self.timer = None;
-            return Poll::Ready(written);
-        }
-        let end = self.pace.wait(now);
-        let timer = self
-            .timer
-            .get_or_insert_with(|| Box::pin(sleep_until(end.into())));
-        ready!(timer.as_mut().poll(context));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        let bytes = |written: &io::Result<usize>| *written.as_ref().unwrap_or(&0);
+        let paced = ready!(self.pacer.poll(context, written, bytes));
+        Poll::Ready(
+            paced.unwrap_or_else(|too_slow| Err(io::Error::new(io::ErrorKind::TimedOut, too_slow))),
+        )
     }
 }
 
