@@ -285,7 +285,7 @@ fn measure_true(args: &Args, lab: &Lab) -> Result<ExitCode, Failure> {
              `millibox doctor`"
         ));
     }
-    let mut report = Report::new(&bin_true::EXPERIMENT, lab);
+    let mut report = bin_true::EXPERIMENT.empty_report(lab);
     let amount = bin_true::Amount {
         runs: args.runs,
         seconds: args.seconds,

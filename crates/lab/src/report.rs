@@ -1,7 +1,7 @@
 //! The result of an experiment.
 
 use crate::statistics::{Interval, Welch, welch};
-use crate::{Error, Experiment, Lab, Machine, Scale, Table};
+use crate::{Error, Lab, Machine, Scale, Table};
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
@@ -82,12 +82,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Creates an empty report, which the experiment fills.
-    pub fn new(experiment: &Experiment, lab: &Lab) -> Report {
+    /// Creates a report without results; see [`crate::Experiment::empty_report`].
+    pub(crate) fn new(experiment: &str, title: &str, about: &str, lab: &Lab) -> Report {
         let mut report = Report {
-            experiment: experiment.name.to_owned(),
-            title: experiment.title.to_owned(),
-            about: experiment.about.to_owned(),
+            experiment: experiment.to_owned(),
+            title: title.to_owned(),
+            about: about.to_owned(),
             tables: Vec::new(),
             claims: Vec::new(),
             tests: Vec::new(),

@@ -20,6 +20,7 @@ mod limit_error;
 #[cfg(test)]
 mod messages;
 pub mod path;
+mod process_end;
 mod run_error;
 mod signal;
 mod step;
@@ -32,7 +33,8 @@ pub use limit_error::{
     DEFAULT_PROCESS_LIMIT, Limit, LimitError, MAX_BANDWIDTH_PERIOD_US, MAX_PROCESS_LIMIT,
     MIN_BANDWIDTH_US,
 };
-pub use run_error::{Cause, FrameProblem, Hint, ProcessEnd, RunError};
+pub use process_end::ProcessEnd;
+pub use run_error::{Cause, FrameProblem, Hint, RunError};
 pub use signal::signal_name;
 pub use step::Step;
 pub use supervisor_error::{SupervisorError, SupervisorHint, SupervisorStep};

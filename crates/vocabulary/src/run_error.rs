@@ -2,7 +2,7 @@
 
 use crate::step::Step;
 use crate::world_error::HOST_FILE_SYSTEM;
-use crate::{LimitError, TemplateProblem, WorldError};
+use crate::{LimitError, ProcessEnd, TemplateProblem, WorldError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -127,37 +127,6 @@ impl fmt::Display for RunError {
 }
 
 impl std::error::Error for RunError {}
-
-/// How a process ended.
-///
-/// ```
-/// use millibox_vocabulary::ProcessEnd;
-/// assert_eq!(ProcessEnd::Exited(1).to_string(), "exited with status 1");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum ProcessEnd {
-    /// The process exited with this status.
-    Exited(i32),
-    /// This signal killed the process.
-    Killed(i32),
-}
-
-impl fmt::Display for ProcessEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProcessEnd::Exited(status) => write!(f, "exited with status {status}"),
-            // The process's seccomp policy allows all calls that the process needs.
-            ProcessEnd::Killed(libc::SIGSYS) => f.write_str(
-                "was killed by signal SYS: it made a system call that its policy forbids, so it \
-                 has a bug or was compromised; the kernel's log names the call (type=1326)",
-            ),
-            ProcessEnd::Killed(signal) => {
-                write!(f, "was killed by signal {}", crate::signal_name(*signal))
-            }
-        }
-    }
-}
 
 /// Information about the cause of a [`RunError`] beyond its step and errno.
 ///

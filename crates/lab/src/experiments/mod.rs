@@ -60,11 +60,16 @@ impl Experiment {
         ALL.iter().find(|experiment| experiment.name == name)
     }
 
+    /// A report without results, which the experiment fills.
+    pub fn empty_report(&self, lab: &Lab) -> Report {
+        Report::new(self.name, self.title, self.about, lab)
+    }
+
     /// Runs the experiment. If it fails, the report contains the results from before the error, and
     /// the error as a note.
     pub fn report(&self, lab: &Lab) -> (Report, Result<(), Error>) {
         let begin = Instant::now();
-        let mut report = Report::new(self, lab);
+        let mut report = self.empty_report(lab);
         let done = (self.run)(lab, &mut report);
         if let Err(error) = &done {
             report.add_note(format!("The experiment ended early: {error}."));

@@ -284,7 +284,7 @@ mod tests {
             1,
         );
         let lab = Lab::new(Options::quiet()).expect("a lab");
-        let mut report = Report::new(&experiments::ALL[0], &lab);
+        let mut report = experiments::ALL[0].empty_report(&lab);
         report
             .add_test(&table, "real time", ["bare", "alike"])
             .expect("a test");
