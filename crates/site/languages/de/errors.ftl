@@ -18,6 +18,10 @@ error-too-many-streams-title = Zu viele offene Seiten
 error-too-many-streams-detail =
     Für diesen Benutzer oder unter dieser Adresse sind zu viele Seiten offen, die sich selbst
     aktualisieren. Schließen Sie einige davon, und laden Sie diese Seite neu.
+error-conflict-title = Gleichzeitig geändert
+error-conflict-detail =
+    Eine andere Anfrage hat zur selben Zeit dasselbe geändert. Laden Sie die Seite neu, und
+    wiederholen Sie Ihre Änderung, falls sie noch nötig ist.
 error-busy-title = Die Website ist überlastet
 error-busy-sign-in =
     Im Moment melden sich zu viele Personen an. Versuchen Sie es in einigen Sekunden erneut.
@@ -25,6 +29,9 @@ error-busy-trials =
     Im Moment werden zu viele Programme ausprobiert. Versuchen Sie es in einigen Sekunden erneut.
 error-busy-uploads =
     Im Moment werden zu viele große Dateien gesendet. Versuchen Sie es in einer Minute erneut.
+error-busy-changes =
+    Im Moment warten zu viele Änderungen auf die Datenbank. Versuchen Sie es in einigen Sekunden
+    erneut.
 error-internal-title = Fehler auf dem Server
 error-internal-detail =
     Der Fehler steht im Protokoll des Servers. Ihre Anfrage wurde nicht ausgeführt.

@@ -17,10 +17,16 @@ error-too-many-streams-title = Too many open pages
 error-too-many-streams-detail =
     Too many pages that update themselves are open for this user or at this address. Close some of
     them, and load this page again.
+error-conflict-title = Changed at the same time
+error-conflict-detail =
+    Another request has changed the same things at the same time. Load the page again, and repeat
+    your change if you still need it.
 error-busy-title = The site is busy
 error-busy-sign-in = Too many people are signing in right now. Try again in a few seconds.
 error-busy-trials = Too many programs are being tried right now. Try again in a few seconds.
 error-busy-uploads = Too many large files are being sent right now. Try again in a minute.
+error-busy-changes =
+    Too many changes are waiting for the database right now. Try again in a few seconds.
 error-internal-title = Internal error
 error-internal-detail = The error is in the site's log. Your request was not carried out.
 

@@ -18,6 +18,10 @@ error-too-many-streams-title = Zbyt wiele otwartych stron
 error-too-many-streams-detail =
     Ten użytkownik lub ten adres ma otwartych zbyt wiele stron, które same się odświeżają. Zamknij
     niektóre z nich i wczytaj tę stronę ponownie.
+error-conflict-title = Zmieniono w tym samym czasie
+error-conflict-detail =
+    Inne żądanie zmieniło w tym samym czasie to samo. Wczytaj stronę ponownie i powtórz zmianę,
+    jeśli nadal jest potrzebna.
 error-busy-title = Serwis jest przeciążony
 error-busy-sign-in =
     W tej chwili loguje się zbyt wiele osób. Spróbuj ponownie za kilka sekund.
@@ -25,6 +29,8 @@ error-busy-trials =
     W tej chwili wypróbowywanych jest zbyt wiele programów. Spróbuj ponownie za kilka sekund.
 error-busy-uploads =
     W tej chwili przesyłanych jest zbyt wiele dużych plików. Spróbuj ponownie za minutę.
+error-busy-changes =
+    W tej chwili zbyt wiele zmian czeka na bazę danych. Spróbuj ponownie za kilka sekund.
 error-internal-title = Błąd serwera
 error-internal-detail = Błąd zapisano w dzienniku serwera. Żądanie nie zostało wykonane.
 

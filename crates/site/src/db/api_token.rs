@@ -106,8 +106,8 @@ pub async fn delete_of_user(tx: &mut Tx, user_id: i64) -> Result<u64> {
 record! { Submitted { submission_id: i64, } }
 
 /// The submission that an earlier request with the same key has created.
-pub async fn submitted(tx: &mut Tx, user_id: i64, key: &str) -> Result<Option<i64>> {
-    let found: Option<Submitted> = tx
+pub async fn submitted(db: impl Executor, user_id: i64, key: &str) -> Result<Option<i64>> {
+    let found: Option<Submitted> = db
         .first(
             "SELECT submission_id FROM idempotency_key WHERE user_id = $1 AND key = $2",
             values![user_id, key],

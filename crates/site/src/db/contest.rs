@@ -419,12 +419,6 @@ pub async fn problems_of_round(db: impl Executor, round_id: i64) -> Result<Vec<R
 
 /// Swaps a problem of a round with the one before or after it, if any.
 pub async fn move_round_problem(tx: &mut Tx, problem: &RoundProblem, earlier: bool) -> Result<()> {
-    // The lock serializes changes of the order.
-    tx.execute(
-        "UPDATE round SET position = position WHERE id = $1",
-        values![problem.round_id],
-    )
-    .await?;
     let mut order = problems_of_round(&mut *tx, problem.round_id).await?;
     let found = order.windows(2).position(|pair| match earlier {
         true => pair[1].id == problem.id,
@@ -541,7 +535,7 @@ pub async fn delete_entry_link(tx: &mut Tx, contest_id: i64) -> Result<u64> {
 }
 
 /// The contest that a link leads to.
-pub async fn by_entry_link(db: &Db, hash: [u8; 32]) -> Result<Option<Contest>> {
+pub async fn by_entry_link(db: impl Executor, hash: [u8; 32]) -> Result<Option<Contest>> {
     db.first(
         contests!("WHERE id IN (SELECT contest_id FROM entry_link WHERE hash = $1)"),
         values![hash],

@@ -147,11 +147,6 @@ record! { Id { id: i64, } }
 /// Leases the next job that shares no key with a running one.
 pub async fn claim(db: &Db, now: Time, lease: Duration) -> Result<Option<Job>> {
     let mut tx = db.begin().await?;
-    if matches!(tx, Tx::Postgres(_)) {
-        // Two runners must not lease jobs with a common key at the same time.
-        tx.execute("LOCK TABLE job IN SHARE ROW EXCLUSIVE MODE", values![])
-            .await?;
-    }
     let next: Option<Id> = (&mut tx)
         .first(
             "UPDATE job

@@ -151,33 +151,22 @@ pub async fn insert(tx: &mut Tx, new: &NewJudgement, now: Time) -> Result<i64> {
 
 record! { Id { id: i64, } }
 
-macro_rules! claim {
-    ($lock:literal) => {
-        concat!(
-            "UPDATE judgement
-             SET state = 'running', attempt = attempt + 1, worker = $1, lease_until = $2,
-                started_at = $3
-             WHERE state = 'queued' AND id = (SELECT id FROM judgement WHERE state = 'queued'
-                AND NOT EXISTS (SELECT submission.id FROM submission
-                    JOIN round_problem ON round_problem.id = submission.round_problem_id
-                    WHERE submission.id = judgement.submission_id AND allow_judge = 0)
-                ORDER BY priority DESC, turn, id LIMIT 1 ",
-            $lock,
-            ") RETURNING id"
-        )
-    };
-}
-
 /// Leases the next judgement to a worker. Problems whose judging is paused are skipped.
 pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<Option<Task>> {
     let mut tx = db.begin().await?;
-    let statement = match tx {
-        Tx::Sqlite(_) => claim!(""),
-        // Otherwise, workers that look for work at the same time would find the same judgement.
-        Tx::Postgres(_) => claim!("FOR UPDATE SKIP LOCKED"),
-    };
     let next: Option<Id> = (&mut tx)
-        .first(statement, values![worker, now.after(lease), now])
+        .first(
+            "UPDATE judgement
+             SET state = 'running', attempt = attempt + 1, worker = $1, lease_until = $2,
+                started_at = $3
+             WHERE id = (SELECT id FROM judgement WHERE state = 'queued'
+                AND NOT EXISTS (SELECT submission.id FROM submission
+                    JOIN round_problem ON round_problem.id = submission.round_problem_id
+                    WHERE submission.id = judgement.submission_id AND allow_judge = 0)
+                ORDER BY priority DESC, turn, id LIMIT 1)
+             RETURNING id",
+            values![worker, now.after(lease), now],
+        )
         .await?;
     let Some(Id { id }) = next else {
         return Ok(None);

@@ -4,7 +4,11 @@
 //! reading, or a transaction for reading and writing. Numbers and times are BIGINT, enumerations
 //! are TEXT, and statements compute no sums and return no literals, because their types differ.
 //!
-//! SQLite has one connection that writes, and several that read (write-ahead log).
+//! Transactions that may write run one after another, in both databases. So a transaction that
+//! decides by what it has read writes before any of it can change, and neither deadlocks nor
+//! failures of serialization exist. SQLite permits only one writer; in PostgreSQL, a lock does the
+//! same for all processes of a site. One connection writes, and several read. A task holds at most
+//! one of them.
 
 pub mod api_token;
 pub mod audit;
@@ -14,6 +18,7 @@ pub mod clarification;
 pub mod contest;
 pub mod contest_file;
 pub mod fault;
+mod held;
 pub mod identity;
 pub mod job;
 pub mod judgement;
@@ -41,6 +46,8 @@ pub use row::{Column, Record, Row};
 pub use value::Value;
 pub(crate) use value::{text_enum, values};
 
+use held::{Held, check_none};
+use sqlx::error::ErrorKind;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
@@ -54,10 +61,20 @@ use tokio::sync::watch;
 #[cfg(test)]
 pub(crate) mod tests;
 
-/// The number of connections that read, or of all connections to PostgreSQL.
-const CONNECTIONS: u32 = 8;
+/// The number of connections that read.
+const READERS: u32 = 8;
+/// How long a transaction waits for its turn to write, or a statement for a connection.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a statement of SQLite waits for another process, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Begins a transaction of PostgreSQL when no other one writes. The number of the lock is that of
+/// the letters "millibox". Each later statement sees what earlier transactions have committed.
+const BEGIN_POSTGRES: &str = "BEGIN; SELECT pg_advisory_xact_lock(7883951835569090424)";
+/// The lock of a process whose machine has vanished is released after a minute. No transaction of
+/// the site waits for anything but the database.
+const WRITER_POSTGRES: &str = "SET lock_timeout = '30s'; \
+    SET idle_in_transaction_session_timeout = '60s'";
+const READER_POSTGRES: &str = "SET default_transaction_read_only = on";
 
 /// Why a statement failed.
 #[derive(Debug, thiserror::Error)]
@@ -86,10 +103,36 @@ pub enum DbError {
 }
 
 impl DbError {
+    fn kind(&self) -> Option<ErrorKind> {
+        match self {
+            DbError::Sql(sqlx::Error::Database(error)) => Some(error.kind()),
+            _ => None,
+        }
+    }
+
     /// Whether the row already exists.
     pub fn is_duplicate(&self) -> bool {
+        matches!(self.kind(), Some(ErrorKind::UniqueViolation))
+    }
+
+    /// Whether another request has changed the rows between the checks and the transaction: a row
+    /// exists already, or no longer.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, DbError::Missing(_))
+            || matches!(
+                self.kind(),
+                Some(ErrorKind::UniqueViolation | ErrorKind::ForeignKeyViolation)
+            )
+    }
+
+    /// Whether other transactions took so long that this one did not have its turn.
+    pub fn is_busy(&self) -> bool {
         match self {
-            DbError::Sql(sqlx::Error::Database(error)) => error.is_unique_violation(),
+            DbError::Sql(sqlx::Error::PoolTimedOut) => true,
+            DbError::Sql(sqlx::Error::Database(error)) => {
+                // SQLite: SQLITE_BUSY and its variant for snapshots. PostgreSQL: lock_timeout.
+                matches!(error.code().as_deref(), Some("5" | "517" | "55P03"))
+            }
             _ => false,
         }
     }
@@ -109,16 +152,21 @@ pub enum Db {
         writer: SqlitePool,
     },
     /// A server.
-    Postgres(PgPool),
+    Postgres {
+        /// Connections that read.
+        readers: PgPool,
+        /// The connection that writes.
+        writer: PgPool,
+    },
 }
 
 /// A transaction. It is rolled back unless it is committed.
 #[derive(Debug)]
 pub enum Tx {
     /// A transaction of SQLite.
-    Sqlite(sqlx::Transaction<'static, Sqlite>),
+    Sqlite(Held<sqlx::Transaction<'static, Sqlite>>),
     /// A transaction of PostgreSQL.
-    Postgres(sqlx::Transaction<'static, Postgres>),
+    Postgres(Held<sqlx::Transaction<'static, Postgres>>),
 }
 
 impl Db {
@@ -135,12 +183,13 @@ impl Db {
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT);
-        let pool = |connections| SqlitePoolOptions::new().max_connections(connections);
+        let pool = |connections| {
+            let options = SqlitePoolOptions::new().max_connections(connections);
+            options.acquire_timeout(WAIT_TIMEOUT)
+        };
         // The writer creates the file before a reader opens it.
         let writer = pool(1).connect_with(options.clone()).await?;
-        let readers = pool(CONNECTIONS)
-            .connect_with(options.read_only(true))
-            .await?;
+        let readers = pool(READERS).connect_with(options.read_only(true)).await?;
         Ok(Db::Sqlite { readers, writer })
     }
 
@@ -150,18 +199,38 @@ impl Db {
     /// The address is malformed, or the server cannot be reached.
     pub async fn postgres(url: &str) -> Result<Db> {
         let options: PgConnectOptions = url.parse()?;
-        let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
-        Ok(Db::Postgres(pool.connect_with(options).await?))
+        let pool = |connections, settings: &'static str| {
+            let pool = PgPoolOptions::new().max_connections(connections);
+            let pool = pool.acquire_timeout(WAIT_TIMEOUT);
+            pool.after_connect(move |connection, _| {
+                Box::pin(async move {
+                    sqlx::raw_sql(settings).execute(connection).await?;
+                    Ok(())
+                })
+            })
+        };
+        let writer = pool(1, WRITER_POSTGRES).connect_with(options.clone());
+        let writer = writer.await?;
+        let readers = pool(READERS, READER_POSTGRES).connect_with(options).await?;
+        Ok(Db::Postgres { readers, writer })
     }
 
-    /// Begins a transaction that may write.
+    /// Begins a transaction that may write. It has the database for itself: no other transaction
+    /// writes until it ends.
     ///
     /// # Errors
-    /// The database cannot be reached.
+    /// The database cannot be reached, or other transactions take too long.
     pub async fn begin(&self) -> Result<Tx> {
+        check_none();
         Ok(match self {
-            Db::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
-            Db::Postgres(pool) => Tx::Postgres(pool.begin().await?),
+            Db::Sqlite { writer, .. } => {
+                let tx = writer.begin_with("BEGIN IMMEDIATE").await?;
+                Tx::Sqlite(Held::new(tx))
+            }
+            Db::Postgres { writer, .. } => {
+                let tx = writer.begin_with(BEGIN_POSTGRES).await?;
+                Tx::Postgres(Held::new(tx))
+            }
         })
     }
 
@@ -170,11 +239,12 @@ impl Db {
     /// # Errors
     /// The database cannot be reached.
     pub async fn snapshot(&self) -> Result<Tx> {
+        check_none();
         Ok(match self {
-            Db::Sqlite { readers, .. } => Tx::Sqlite(readers.begin().await?),
-            Db::Postgres(pool) => {
+            Db::Sqlite { readers, .. } => Tx::Sqlite(Held::new(readers.begin().await?)),
+            Db::Postgres { readers, .. } => {
                 let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-                Tx::Postgres(pool.begin_with(begin).await?)
+                Tx::Postgres(Held::new(readers.begin_with(begin).await?))
             }
         })
     }
@@ -200,7 +270,10 @@ impl Db {
                 readers.close().await;
                 writer.close().await;
             }
-            Db::Postgres(pool) => pool.close().await,
+            Db::Postgres { readers, writer } => {
+                readers.close().await;
+                writer.close().await;
+            }
         }
     }
 }
@@ -231,8 +304,8 @@ impl Tx {
     pub async fn commit(self) -> Result<()> {
         let _count = Count;
         match self {
-            Tx::Sqlite(tx) => tx.commit().await?,
-            Tx::Postgres(tx) => tx.commit().await?,
+            Tx::Sqlite(tx) => tx.into_inner().commit().await?,
+            Tx::Postgres(tx) => tx.into_inner().commit().await?,
         }
         Ok(())
     }
@@ -308,15 +381,16 @@ pub trait Executor: Send {
 
 impl Executor for &Db {
     async fn rows(self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        check_none();
         Ok(match self {
             Db::Sqlite { readers, .. } => {
                 let query = value::bind_sqlite(sqlx::query(sql), values);
                 let rows = query.fetch_all(readers).await?;
                 rows.into_iter().map(Row::Sqlite).collect()
             }
-            Db::Postgres(pool) => {
+            Db::Postgres { readers, .. } => {
                 let query = value::bind_postgres(sqlx::query(sql), values);
-                let rows = query.fetch_all(pool).await?;
+                let rows = query.fetch_all(readers).await?;
                 rows.into_iter().map(Row::Postgres).collect()
             }
         })

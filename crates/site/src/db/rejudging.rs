@@ -196,7 +196,7 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Set>> {
 }
 
 /// The judgements of a set, next to the current results or to those that they have replaced.
-pub async fn items(db: &Db, id: i64) -> Result<Vec<Item>> {
+pub async fn items(db: impl Executor, id: i64) -> Result<Vec<Item>> {
     db.all(
         "SELECT submission.id AS submission_id, login,
             problem.name AS problem_name, contest_id, old.verdict AS old_verdict,
@@ -275,11 +275,9 @@ record! { AutoApply { auto_apply: bool, } }
 
 /// Applies a set whose last judgement has ended, if the set is applied automatically.
 pub async fn settle(tx: &mut Tx, id: i64, now: Time) -> Result<()> {
-    // The lock lets the last of several workers see the results of the others.
     let set: Option<AutoApply> = (&mut *tx)
         .first(
-            "UPDATE rejudging SET state = state WHERE id = $1 AND state = 'open'
-             RETURNING auto_apply",
+            "SELECT auto_apply FROM rejudging WHERE id = $1 AND state = 'open'",
             values![id],
         )
         .await?;

@@ -9,6 +9,7 @@ mod passwords;
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
 mod sets;
+mod turns;
 
 use super::judgement::{NewJudgement, Outcome};
 use super::problem::{NewVersion, Visibility};

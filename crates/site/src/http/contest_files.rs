@@ -12,6 +12,7 @@ use super::upload::{self, StoredUpload};
 use crate::app::App;
 use crate::core::contest_file::{self as rule, MAX_DESCRIPTION, MAX_FILE_NAME, MAX_FILES};
 use crate::core::time::Time;
+use crate::db::Executor;
 use crate::db::contest::{self, Round};
 use crate::db::contest_file::{self, ContestFile, Fields, FileAudience};
 use crate::text::t;
@@ -199,6 +200,13 @@ fn to_list(scene: &Scene) -> Page {
     Ok(Redirect::to(&format!("/contests/{}/files", scene.contest.id)).into_response())
 }
 
+async fn check_count(db: impl Executor, contest: i64) -> Page<()> {
+    if contest_file::all(db, contest).await?.len() >= MAX_FILES {
+        return Err(Refusal::TooManyFiles { max: MAX_FILES }.into());
+    }
+    Ok(())
+}
+
 /// `POST /contests/{id}/files`.
 pub async fn add(
     State(app): State<Arc<App>>,
@@ -209,12 +217,12 @@ pub async fn add(
     // A form is read only for a contest that the viewer manages.
     let scene = Scene::managed(&app, &session, id).await?;
     let user = session.user_id()?;
-    if contest_file::all(&app.db, id).await?.len() >= MAX_FILES {
-        return Err(Refusal::TooManyFiles { max: MAX_FILES }.into());
-    }
+    check_count(&app.db, id).await?;
     let upload = StoredUpload::read(&app, form).await?;
     let fields = fields(&app, &scene, None, &upload).await?;
     let mut tx = app.db.begin().await?;
+    // Other files may have arrived at the same time.
+    check_count(&mut tx, id).await?;
     contest_file::insert(&mut tx, id, &fields, user, Time::now()).await?;
     tx.commit().await?;
     to_list(&scene)

@@ -205,9 +205,11 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(fields): Form<Fields>,
 ) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
-    check(&fields, scene.contest.visibility, &session)?;
+    Scene::managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
+    let found = contest::by_id(&mut tx, id).await?;
+    let found = found.ok_or(PageError::NotFound)?;
+    check(&fields, found.visibility, &session)?;
     contest::update(&mut tx, id, fields.name.trim(), fields.visibility).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/contests/{id}")).into_response())

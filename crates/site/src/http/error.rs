@@ -42,6 +42,8 @@ pub enum PageError {
     TooSlow,
     /// The user or the network keeps too many streams of events open.
     TooManyStreams,
+    /// Another request has changed the same things at the same time.
+    Conflict,
     /// The site is overloaded.
     Busy(Rush),
     /// The site has failed.
@@ -57,6 +59,8 @@ pub enum Rush {
     Trials,
     /// They send large files.
     Uploads,
+    /// They change the database.
+    Changes,
 }
 
 impl Rush {
@@ -66,6 +70,7 @@ impl Rush {
             Rush::SignIn => &t::ErrorBusySignIn,
             Rush::Trials => &t::ErrorBusyTrials,
             Rush::Uploads => &t::ErrorBusyUploads,
+            Rush::Changes => &t::ErrorBusyChanges,
         }
     }
 }
@@ -145,6 +150,14 @@ impl From<InternalError> for PageError {
 
 impl From<DbError> for PageError {
     fn from(error: DbError) -> PageError {
+        if error.is_conflict() {
+            tracing::info!(%error, "two requests changed the same things");
+            return PageError::Conflict;
+        }
+        if error.is_busy() {
+            tracing::warn!(%error, "a request had no turn to use the database");
+            return PageError::Busy(Rush::Changes);
+        }
         InternalError::from(error).into()
     }
 }
@@ -278,6 +291,12 @@ impl IntoResponse for PageError {
                 StatusCode::TOO_MANY_REQUESTS,
                 &t::ErrorTooManyStreamsTitle,
                 &t::ErrorTooManyStreamsDetail,
+                &[],
+            ),
+            PageError::Conflict => explain(
+                StatusCode::CONFLICT,
+                &t::ErrorConflictTitle,
+                &t::ErrorConflictDetail,
                 &[],
             ),
             PageError::Busy(rush) => explain(

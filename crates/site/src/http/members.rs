@@ -11,6 +11,7 @@ use super::vocabulary;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::Token;
+use crate::db::Executor;
 use crate::db::contest::{self, Contest, MemberRole};
 use crate::db::participant;
 use crate::db::user;
@@ -146,9 +147,9 @@ pub async fn delete_link(
     Ok(Redirect::to(&format!("/contests/{id}/members")).into_response())
 }
 
-async fn contest_of_link(app: &App, token: &str) -> Page<Contest> {
+async fn contest_of_link(db: impl Executor, token: &str) -> Page<Contest> {
     let token = Token::of_hex(token).ok_or(PageError::NotFound)?;
-    let contest = contest::by_entry_link(&app.db, token.digest()).await?;
+    let contest = contest::by_entry_link(db, token.digest()).await?;
     contest.ok_or(PageError::NotFound)
 }
 
@@ -158,7 +159,7 @@ pub async fn enter_form(
     session: Session,
     Path(token): Path<String>,
 ) -> Page {
-    let contest = contest_of_link(&app, &token).await?;
+    let contest = contest_of_link(&app.db, &token).await?;
     let main = html! {
         h1 { (contest.name) }
         @if session.user.is_some() {
@@ -179,13 +180,14 @@ pub async fn enter(
     session: Session,
     Path(token): Path<String>,
 ) -> Page {
-    let contest = contest_of_link(&app, &token).await?;
+    contest_of_link(&app.db, &token).await?;
     let Ok(user) = session.user_id() else {
         // The session has ended since the page was loaded.
         let address = format!("/sign-in{}", session.back.query());
         return Ok(Redirect::to(&address).into_response());
     };
     let mut tx = app.db.begin().await?;
+    let contest = contest_of_link(&mut tx, &token).await?;
     contest::join(
         &mut tx,
         contest.id,

@@ -137,17 +137,19 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(form): Form<Edit>,
 ) -> Page {
-    let (problem, access) = find(&app, &session, id).await?;
+    let (_, access) = find(&app, &session, id).await?;
     if !access.edit {
         return Err(PageError::NotFound);
     }
     check_name(&form.name, MAX_NAME)?;
+    let mut tx = app.db.begin().await?;
+    let problem = problem::by_id(&mut tx, id).await?;
+    let problem = problem.ok_or(PageError::NotFound)?;
     let visibility = if form.visibility == problem.visibility.text() {
         problem.visibility
     } else {
         visibility(&form.visibility, &session)?
     };
-    let mut tx = app.db.begin().await?;
     problem::update(&mut tx, id, form.name.trim(), visibility).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/problems/{id}")).into_response())

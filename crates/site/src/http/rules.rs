@@ -123,9 +123,11 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(fields): Form<Fields>,
 ) -> Page {
-    let (scene, round) = Scene::managed_round(&app, &session, id).await?;
-    let rules = fields.read(&round, scene.access)?;
+    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
+    let round = contest::round(&mut tx, id).await?;
+    let round = round.ok_or(PageError::NotFound)?;
+    let rules = fields.read(&round, scene.access)?;
     contest::update_rules(&mut tx, id, &rules).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/rounds/{id}")).into_response())

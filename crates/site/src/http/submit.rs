@@ -137,11 +137,10 @@ async fn insert(
     key: Option<&str>,
 ) -> Page<i64> {
     let user_id = session.user_id()?;
-    if let Some(key) = key {
-        let mut tx = app.db.begin().await?;
-        if let Some(earlier) = api_token::submitted(&mut tx, user_id, key).await? {
-            return Ok(earlier);
-        }
+    if let Some(key) = key
+        && let Some(earlier) = api_token::submitted(&app.db, user_id, key).await?
+    {
+        return Ok(earlier);
     }
     let admitted = app.submissions.admit(user_id, Instant::now());
     admitted.map_err(PageError::TooOften)?;

@@ -23,7 +23,8 @@ impl Running<'_> {
             self.say(format!("not measured: {}", skipped.submission));
         }
         self.say(format!("limit: {}", report.formula));
-        self.add_changed(id, &unpacked.root, "time limits of the model solution")
+        let note = "time limits of the model solution";
+        self.add_changed(&version, id, &unpacked.root, note)
     }
 
     fn on_judging_cpu(&self, root: &std::path::Path) -> Result<limits::Report, JobError> {

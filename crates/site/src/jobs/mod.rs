@@ -54,6 +54,9 @@ pub enum JobError {
     /// The problem was deleted after the job was added.
     #[error("the problem no longer exists")]
     NoProblem,
+    /// A version was added while the job changed the one before.
+    #[error("the problem has a newer version; restart the job to change that one")]
+    NewerVersion,
     /// The problem has no package.
     #[error("the package no longer exists")]
     NoPackage,

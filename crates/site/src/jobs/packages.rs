@@ -207,11 +207,28 @@ impl Running<'_> {
         file_name: &str,
         note: &str,
     ) -> Result<(), JobError> {
+        self.add_version_after(None, id, digest, file_name, note)
+    }
+
+    /// Adds a version that was derived from another one, if that is still the current one.
+    fn add_version_after(
+        &self,
+        last: Option<&Version>,
+        id: i64,
+        digest: &str,
+        file_name: &str,
+        note: &str,
+    ) -> Result<(), JobError> {
         let package = self.read(digest, file_name)?;
         self.block_on(async {
             let mut tx = self.app().db.begin().await?;
             if problem::by_id(&mut tx, id).await?.is_none() {
                 return Err(JobError::NoProblem);
+            }
+            let current = problem::current_version(&mut tx, id).await?;
+            let is_last = |last: &Version| current.as_ref().is_some_and(|one| one.id == last.id);
+            if !last.is_none_or(is_last) {
+                return Err(JobError::NewerVersion);
             }
             insert(&mut tx, id, digest, &package, note, self.job.created_by).await?;
             self.commit(tx, &format!("/problems/{id}/versions")).await
@@ -241,13 +258,19 @@ impl Running<'_> {
     }
 
     /// Adds the changed package as a version.
-    pub(super) fn add_changed(&self, id: i64, root: &Path, note: &str) -> Result<(), JobError> {
+    pub(super) fn add_changed(
+        &self,
+        last: &Version,
+        id: i64,
+        root: &Path,
+        note: &str,
+    ) -> Result<(), JobError> {
         let problem = millibox_package::read(root).map_err(SetterError::Package)?;
         let directory = millibox_package::temporary::directory()?;
         let to = directory.path().join("package.zip");
         archive::pack(&problem, root, &to, &|| self.token.is_cancelled())?;
         let digest = self.app().blobs.put_file(&to)?;
-        self.add_version(id, &digest, "package.zip", note)
+        self.add_version_after(Some(last), id, &digest, "package.zip", note)
     }
 
     pub(super) fn change_statement(
@@ -256,7 +279,7 @@ impl Running<'_> {
         digest: &str,
         file_name: &str,
     ) -> Result<(), JobError> {
-        let (_, unpacked) = self.unpack(id)?;
+        let (version, unpacked) = self.unpack(id)?;
         let content = std::fs::read(self.app().blobs.path(digest))?;
         let place = unpacked.statement(file_name)?;
         self.say(format!(
@@ -271,7 +294,7 @@ impl Running<'_> {
         }
         std::fs::write(&place, content)?;
         let note = format!("statement {file_name}");
-        self.add_changed(id, &unpacked.root, &note)
+        self.add_changed(&version, id, &unpacked.root, &note)
     }
 }
 

@@ -135,48 +135,6 @@ fn stamp_of_other_parts_and_contests_stays() {
 }
 
 #[test]
-fn transactions_that_change_parts_in_opposite_order_do_not_wait() {
-    with_each(async |db| {
-        if matches!(db, Db::Sqlite { .. }) {
-            // SQLite has one writer.
-            return;
-        }
-        let (contest, all) = contest_with(db, 130).await;
-        let parts = submission_part::all(db, contest).await.unwrap();
-        let of = |part: &Part| {
-            let (from, to) = part.range();
-            let ids = all.iter().map(|(id, _)| *id);
-            let ids: Vec<i64> = ids.filter(|id| (from..=to).contains(id)).collect();
-            (ids[0], ids[1])
-        };
-        let (first, second) = (of(&parts[0]), of(&parts[1]));
-        let change = async |tx: &mut Tx, id: i64| {
-            submission::set_kind(tx, id, Kind::Ignored)
-                .await
-                .map(|_| ())
-        };
-        let known = stamps(db, contest).await;
-        for _ in 0..3 {
-            let mut one = db.begin().await.unwrap();
-            let mut other = db.begin().await.unwrap();
-            change(&mut one, first.0).await.unwrap();
-            change(&mut other, second.0).await.unwrap();
-            let (found, rest) =
-                tokio::join!(change(&mut one, second.1), change(&mut other, first.1));
-            found.unwrap();
-            rest.unwrap();
-            one.commit().await.unwrap();
-            other.commit().await.unwrap();
-        }
-        let now = stamps(db, contest).await;
-        assert_eq!((now[0] - known[0], now[1] - known[1]), (6, 6));
-        let sql = "SELECT slot FROM submission_part WHERE contest_id = $1";
-        let slots = db.rows(sql, values![contest]).await.unwrap();
-        assert_eq!(slots.len(), 4, "later transactions use the same slots");
-    });
-}
-
-#[test]
 fn parts_of_version_13_keep_their_stamps() {
     with_each_of_version(13, async |db| {
         let (contest, all) = contest_with(db, 2).await;

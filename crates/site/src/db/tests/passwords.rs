@@ -75,17 +75,15 @@ fn link_is_used_once_by_simultaneous_requests() {
         let mut first = db.begin().await.unwrap();
         let taken = reset::take(&mut first, OLD_LINK, NOW).await.unwrap();
         assert_eq!(taken, Some(id));
-        let second = async {
-            let mut second = db.begin().await.unwrap();
+        let other = db.clone();
+        let second = tokio::spawn(async move {
+            let mut second = other.begin().await.unwrap();
             reset::take(&mut second, OLD_LINK, NOW).await.unwrap()
-        };
-        let first = async {
-            // The second request waits for the first one, if it does not see the link any more.
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            first.commit().await.unwrap();
-        };
-        let (taken, ()) = tokio::join!(second, first);
-        assert_eq!(taken, None);
+        });
+        // The second request waits for the first one.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        first.commit().await.unwrap();
+        assert_eq!(second.await.unwrap(), None);
     });
 }
 

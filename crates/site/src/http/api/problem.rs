@@ -139,6 +139,13 @@ fn of_page(error: PageError) -> (Problem, Option<u64>) {
             t::ErrorTooManyStreamsDetail.english(),
             None,
         ),
+        PageError::Conflict => (
+            StatusCode::CONFLICT,
+            "conflict",
+            t::ErrorConflictTitle.english(),
+            t::ErrorConflictDetail.english(),
+            None,
+        ),
         PageError::Busy(rush) => (
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",

@@ -300,7 +300,7 @@ pub async fn live(
 pub async fn apply(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
-    let items = rejudging::items(&app.db, id).await?;
+    let items = rejudging::items(&mut tx, id).await?;
     if !rejudging::apply(&mut tx, id, Time::now()).await? {
         return Err(Refusal::RejudgingNotReady.into());
     }

@@ -159,9 +159,14 @@ impl Plan {
         let hashes = hashes(app, &users).await?;
         let now = Time::now();
         let mut tx = app.db.begin().await?;
+        check_unchanged(&mut tx, &users).await?;
         let mut teams = HashMap::new();
         for step in self.teams.into_iter().flatten() {
             let contest = self.contest.ok_or(Refusal::RosterChanged)?;
+            let found = participant::by_external_id(&mut tx, contest, &step.listed.id).await?;
+            if found.as_ref().map(team_state) != step.found.as_ref().map(team_state) {
+                return Err(Refusal::RosterChanged.into());
+            }
             let id = put_team(&mut tx, contest, &step).await?;
             teams.insert(step.listed.id, id);
         }
@@ -214,6 +219,17 @@ async fn team(app: &App, contest: i64, line: Line<Team>) -> Page<Row<Team, Parti
     };
     let found = participant::by_external_id(&app.db, contest, &listed.id).await?;
     Ok(Ok(Step::new(line.number, listed, found, is_same_team)))
+}
+
+/// Hashing takes time. Fails if users have changed in the meantime.
+async fn check_unchanged(tx: &mut Tx, users: &[Step<Entry, User>]) -> Page<()> {
+    for step in users {
+        let found = user::by_login(&mut *tx, &step.listed.login).await?;
+        if found.as_ref().map(user_state) != step.found.as_ref().map(user_state) {
+            return Err(Refusal::RosterChanged.into());
+        }
+    }
+    Ok(())
 }
 
 /// What an import compares with the list. If it changes after the preview, nothing is applied.
