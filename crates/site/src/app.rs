@@ -3,11 +3,12 @@
 use crate::blobs::Blobs;
 use crate::core::changes::Memory;
 use crate::core::password::Passwords;
-use crate::core::pending::Pending;
+use crate::core::pending::{Pending, pending};
 use crate::core::places::Places;
 use crate::core::throttle::Throttle;
 use crate::core::token::Token;
 use crate::db::{Db, DbError};
+use crate::http::audit::Failures;
 use crate::http::statements::Statements;
 use crate::http::upload::MAX_UPLOADS;
 use crate::jobs::Bell;
@@ -84,6 +85,8 @@ pub struct App {
     pub failures_of_address: Throttle<IpAddr>,
     /// Wrong one-time passwords by user, from any address.
     pub failures_of_code: Throttle<i64>,
+    /// Bounds the failed sign-ins in the log of changes.
+    pub failures_logged: Failures,
     /// Sign-up forms by address.
     pub sign_ups: Throttle<IpAddr>,
     /// API requests by user.
@@ -143,12 +146,13 @@ impl App {
             failures_of_login: Throttle::new(FAILURES_OF_LOGIN, SIGN_IN_WINDOW),
             failures_of_address: Throttle::new(FAILURES_OF_ADDRESS, SIGN_IN_WINDOW),
             failures_of_code: Throttle::new(FAILURES_OF_CODE, SIGN_IN_WINDOW),
+            failures_logged: Failures::default(),
             sign_ups: Throttle::new(SIGN_UPS, SIGN_IN_WINDOW),
             calls_of_user: Throttle::new(API_CALLS, SUBMIT_WINDOW),
             calls_of_address: Throttle::new(API_CALLS, SUBMIT_WINDOW),
             streams_of_user: Places::new(STREAMS_OF_USER),
             streams_of_network: Places::new(STREAMS_OF_NETWORK),
-            pending: Pending::default(),
+            pending: pending(),
             submissions: Throttle::new(SUBMISSIONS, SUBMIT_WINDOW),
             statements: Statements::default(),
             uploads: Semaphore::new(MAX_UPLOADS),

@@ -7,17 +7,19 @@
 
 use crate::core::back::Back;
 use crate::core::id_token::{self, Claims, Expected, IdTokenError, Keys};
+use crate::core::shares::Shares;
 use crate::core::token::{Token, hex};
+use crate::db::credential::Proof;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use form_urlencoded::byte_serialize;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ureq::Agent;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
@@ -25,8 +27,8 @@ use url::Url;
 
 /// How long a flow waits for the provider's answer.
 pub const FLOW_LASTS: Duration = Duration::from_secs(10 * 60);
-/// The maximum number of flows that wait at the same time. An additional flow ends the oldest one,
-/// so abandoned sign-ins do not block those of other users.
+/// The maximum number of flows that wait at the same time. The networks of browsers share them, so
+/// abandoned sign-ins do not block those of other users.
 const MAX_FLOWS: usize = 10_000;
 /// How long a request to the provider may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -141,8 +143,13 @@ pub enum CertificateFault {
 pub enum Purpose {
     /// Signing in, and the page that follows.
     SignIn(Back),
-    /// Linking an identity with this signed-in user.
-    Link(i64),
+    /// Linking an identity with a signed-in user.
+    Link {
+        /// The user.
+        user: i64,
+        /// The password that the user has shown.
+        proof: Proof,
+    },
 }
 
 struct Flow {
@@ -150,7 +157,6 @@ struct Flow {
     nonce: String,
     verifier: String,
     purpose: Purpose,
-    ends: Instant,
 }
 
 /// The provider's answer, which the browser delivers.
@@ -187,7 +193,7 @@ struct Known {
 pub struct Provider {
     pub config: Config,
     agent: Agent,
-    flows: Mutex<HashMap<[u8; 32], Flow>>,
+    flows: Shares<IpAddr, Flow>,
     known: tokio::sync::Mutex<Known>,
 }
 
@@ -263,13 +269,9 @@ impl Provider {
         Ok(Provider {
             config,
             agent: agent.into(),
-            flows: Mutex::default(),
+            flows: Shares::new(MAX_FLOWS, FLOW_LASTS),
             known: tokio::sync::Mutex::default(),
         })
-    }
-
-    fn flows(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], Flow>> {
-        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The address to which the provider redirects browsers.
@@ -277,22 +279,24 @@ impl Provider {
         format!("{}{CALLBACK}", self.config.site)
     }
 
-    /// Begins a flow. Returns the token for the browser's cookie, and the address of the provider
+    /// Begins a flow of a browser in a network. Returns the token for the browser's cookie, and the address of the provider
     /// to which the browser must go.
     ///
     /// # Errors
     /// The provider cannot be reached.
-    pub async fn begin(self: &Arc<Self>, purpose: Purpose) -> Result<(Token, String), OidcError> {
+    pub async fn begin(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        network: IpAddr,
+    ) -> Result<(Token, String), OidcError> {
         let (description, _) = self.known(false).await?;
         let malformed = |_| OidcError::Malformed { step: "discovery" };
         let mut url = Url::parse(&description.authorization_endpoint).map_err(malformed)?;
-        let now = Instant::now();
         let flow = Flow {
             state: random_text(),
             nonce: random_text(),
             verifier: random_text(),
             purpose,
-            ends: now + FLOW_LASTS,
         };
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&flow.verifier));
         url.query_pairs_mut()
@@ -304,22 +308,8 @@ impl Provider {
             .append_pair("nonce", &flow.nonce)
             .append_pair("code_challenge", &challenge)
             .append_pair("code_challenge_method", "S256");
-        Ok((self.add_flow(flow, now), url.into()))
-    }
-
-    /// Stores a flow. Returns its token.
-    fn add_flow(&self, flow: Flow, now: Instant) -> Token {
-        let mut flows = self.flows();
-        flows.retain(|_, flow| now < flow.ends);
-        if flows.len() >= MAX_FLOWS {
-            let oldest = flows.iter().min_by_key(|(_, flow)| flow.ends);
-            if let Some(oldest) = oldest.map(|(digest, _)| *digest) {
-                flows.remove(&oldest);
-            }
-        }
-        let token = Token::random();
-        flows.insert(token.digest(), flow);
-        token
+        let token = self.flows.add(network, flow, Instant::now());
+        Ok((token, url.into()))
     }
 
     /// Ends a flow with the provider's answer. Returns its purpose and the claims about the person.
@@ -332,8 +322,7 @@ impl Provider {
         token: &Token,
         callback: Callback,
     ) -> Result<(Purpose, Claims), OidcError> {
-        let flow = self.flows().remove(&token.digest());
-        let flow = flow.filter(|flow| Instant::now() < flow.ends);
+        let flow = self.flows.take(token, Instant::now());
         let flow = flow.ok_or(OidcError::Flow)?;
         // The digests are compared, so the time of the comparison reveals nothing about the state.
         let digest = |text: &str| hex(&Sha256::digest(text));
@@ -474,6 +463,7 @@ fn json(step: &'static str, answer: Answer) -> Result<Value, OidcError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
 
@@ -487,27 +477,6 @@ mod tests {
             adds_users: false,
         };
         Provider::new(config, None).unwrap()
-    }
-
-    #[test]
-    fn newest_flows_are_kept_when_too_many_wait() {
-        let provider = provider();
-        let now = Instant::now();
-        let add = |milliseconds| {
-            let flow = Flow {
-                state: String::new(),
-                nonce: String::new(),
-                verifier: String::new(),
-                purpose: Purpose::SignIn(Back::default()),
-                ends: now + FLOW_LASTS + Duration::from_millis(milliseconds),
-            };
-            provider.add_flow(flow, now).digest()
-        };
-        let digests: Vec<_> = (0..=MAX_FLOWS as u64).map(add).collect();
-        let flows = provider.flows();
-        assert_eq!(flows.len(), MAX_FLOWS);
-        assert!(!flows.contains_key(&digests[0]));
-        assert!(flows.contains_key(&digests[1]) && flows.contains_key(&digests[MAX_FLOWS]));
     }
 
     /// Reads the description of a provider on this machine, with some other fields, and its keys.

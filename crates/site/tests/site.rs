@@ -40,6 +40,8 @@ mod lists;
 mod load;
 #[path = "site/oidc.rs"]
 mod oidc;
+#[path = "site/rights.rs"]
+mod rights;
 #[path = "site/rounds.rs"]
 mod rounds;
 #[path = "site/search.rs"]

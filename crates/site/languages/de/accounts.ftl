@@ -18,7 +18,10 @@ password-present = Bisheriges Passwort
 password-next = Neues Passwort (mindestens 8 Zeichen)
 password-sessions-end =
     Alle anderen Sitzungen werden beendet, und frühere Links für ein neues Passwort werden ungültig.
-    Token für Programme bleiben gültig.
+    Auch Token für Programme und Verknüpfungen mit anderen Diensten enden, wenn Sie sie nicht
+    behalten.
+password-keep-tokens = Token für Programme behalten: { $names }
+password-keep-identities = Verknüpfungen mit anderen Diensten behalten: { $names }
 
 # The link for a new password.
 reset-title = Neues Passwort wählen
@@ -26,7 +29,8 @@ reset-page = Neues Passwort
 reset-for-login = Für den Benutzernamen { $login }.
 reset-set = Passwort festlegen
 reset-sessions-end =
-    Alle Sitzungen dieses Benutzers werden beendet und seine Token für Programme gelöscht.
+    Alle Sitzungen dieses Benutzers werden beendet. Auch Token für Programme und Verknüpfungen mit
+    anderen Diensten enden, wenn Sie sie nicht behalten.
 person-name = Name
 
 # The account of the signed-in user.

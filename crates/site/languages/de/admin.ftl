@@ -59,6 +59,7 @@ audit-object = Objekt
 audit-filter = Filtern
 audit-address = Adresse
 audit-empty = Es gibt keine Änderungen.
+audit-refused = abgelehnt
 audit-earlier = Frühere Änderungen
 faults = Störungen
 fault-title = Störung #{ $id }
@@ -77,7 +78,8 @@ fault-version = { $problem }, Version { $version }
 fault-waiting = Wartende Einsendungen
 fault-close = Störung schließen und die Einsendungen neu bewerten
 fault-close-hint =
-    Sie werden mit der Version bewertet, die ihre Runden oder Aufgaben jetzt verwenden.
+    Sie werden mit der Version bewertet, die ihre Runden oder Aufgaben jetzt verwenden. Die Störung
+    bleibt offen, solange Einsendungen warten, die Sie nicht verwalten.
 fault-evidence = Belege
 fault-attempt = Einsendung #{ $submission }, Versuch { $attempt }, { $time }
 fault-attempt-worker =

@@ -26,7 +26,12 @@ problem-merge-hint =
     Runden, Versionen, Einsendungen und Schlagwörter gehen auf die andere Aufgabe über.
 problem-merge-number = Nummer der anderen Aufgabe
 problem-merge-rejudge =
-    Deren Aufgabenpaket in allen Runden verwenden und alle Einsendungen neu bewerten
+    Deren Aufgabenpaket in Ihren Runden verwenden, die nicht laufen, und deren Einsendungen neu bewerten
+problem-merge-kept =
+    { $count ->
+        [one] Eine Runde mit dieser Aufgabe behält ihre Version, weil sie läuft oder Sie den Wettbewerb nicht verwalten.
+       *[other] { $count } Runden mit dieser Aufgabe behalten ihre Versionen, weil sie laufen oder Sie die Wettbewerbe nicht verwalten.
+    }
 problem-merge-button = Zusammenführen
 problem-warnings = Warnungen zum Aufgabenpaket
 problem-short-name = Kurzname

@@ -18,14 +18,18 @@ password-present = Current password
 password-next = New password (at least 8 characters)
 password-sessions-end =
     This ends all other sessions, and earlier links for a new password become invalid. Tokens of
-    programs stay valid.
+    programs and links to other services end, too, unless you keep them.
+password-keep-tokens = Keep the tokens of programs: { $names }
+password-keep-identities = Keep the links to other services: { $names }
 
 # The link for a new password.
 reset-title = Choose a new password
 reset-page = New password
 reset-for-login = For the login { $login }.
 reset-set = Set the password
-reset-sessions-end = This ends all sessions of this login and deletes its tokens for programs.
+reset-sessions-end =
+    This ends all sessions of this login. Tokens of programs and links to other services end, too,
+    unless you keep them.
 person-name = Name
 
 # The account of the signed-in user.

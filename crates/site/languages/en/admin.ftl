@@ -57,6 +57,7 @@ audit-object = Object
 audit-filter = Filter
 audit-address = Address
 audit-empty = There are no changes.
+audit-refused = refused
 audit-earlier = Earlier changes
 faults = Faults
 fault-title = Fault #{ $id }
@@ -73,7 +74,9 @@ faults-empty = There are no faults.
 fault-version = { $problem }, version { $version }
 fault-waiting = Waiting submissions
 fault-close = Close the fault and judge the submissions again
-fault-close-hint = They are judged with the version that their rounds or problems currently use.
+fault-close-hint =
+    They are judged with the version that their rounds or problems currently use. The fault stays
+    open while submissions wait that you do not manage.
 fault-evidence = Evidence
 fault-attempt = Submission #{ $submission }, attempt { $attempt }, { $time }
 fault-attempt-worker =

@@ -24,7 +24,13 @@ problem-delete = Delete the problem
 problem-merge = Merge into another problem
 problem-merge-hint = Rounds, versions, submissions and tags move to the other problem.
 problem-merge-number = Number of the other problem
-problem-merge-rejudge = Use its package in all rounds, and judge all submissions again
+problem-merge-rejudge =
+    Use its package in your rounds that do not run, and judge their submissions again
+problem-merge-kept =
+    { $count ->
+        [one] One round with this problem keeps its version, because it runs or its contest is not yours.
+       *[other] { $count } rounds with this problem keep their versions, because they run or their contests are not yours.
+    }
 problem-merge-button = Merge
 problem-warnings = Warnings about the package
 problem-short-name = Short name

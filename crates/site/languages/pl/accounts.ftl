@@ -18,7 +18,10 @@ password-present = Obecne hasło
 password-next = Nowe hasło (co najmniej 8 znaków)
 password-sessions-end =
     Wszystkie inne sesje zostaną zakończone, a wcześniejsze linki do ustawienia hasła stracą ważność.
-    Tokeny dla programów pozostaną ważne.
+    Tokeny dla programów i połączenia z innymi serwisami też zostaną usunięte, chyba że je
+    zachowasz.
+password-keep-tokens = Zachowaj tokeny dla programów: { $names }
+password-keep-identities = Zachowaj połączenia z innymi serwisami: { $names }
 
 # The link for a new password.
 reset-title = Ustaw nowe hasło
@@ -26,7 +29,8 @@ reset-page = Nowe hasło
 reset-for-login = Dla loginu { $login }.
 reset-set = Zapisz hasło
 reset-sessions-end =
-    Wszystkie sesje tego użytkownika zostaną zakończone, a jego tokeny dla programów usunięte.
+    Wszystkie sesje tego użytkownika zostaną zakończone. Tokeny dla programów i połączenia z innymi
+    serwisami też zostaną usunięte, chyba że je zachowasz.
 person-name = Imię i nazwisko
 
 # The account of the signed-in user.

@@ -57,6 +57,7 @@ audit-object = Obiekt
 audit-filter = Filtruj
 audit-address = Adres
 audit-empty = Nie ma zmian.
+audit-refused = odrzucono
 audit-earlier = Wcześniejsze zmiany
 faults = Awarie
 fault-title = Awaria #{ $id }
@@ -73,7 +74,9 @@ faults-empty = Nie ma awarii.
 fault-version = { $problem }, wersja { $version }
 fault-waiting = Oczekujące zgłoszenia
 fault-close = Zamknij awarię i oceń zgłoszenia ponownie
-fault-close-hint = Zostaną ocenione w wersji, której teraz używają ich rundy lub zadania.
+fault-close-hint =
+    Zostaną ocenione w wersji, której teraz używają ich rundy lub zadania. Awaria pozostanie otwarta,
+    dopóki czekają zgłoszenia, którymi nie zarządzasz.
 fault-evidence = Szczegóły
 fault-attempt = Zgłoszenie #{ $submission }, próba { $attempt }, { $time }
 fault-attempt-worker =

@@ -24,7 +24,14 @@ problem-delete = Usuń zadanie
 problem-merge = Scal z innym zadaniem
 problem-merge-hint = Rundy, wersje, zgłoszenia i tagi przejdą do drugiego zadania.
 problem-merge-number = Numer drugiego zadania
-problem-merge-rejudge = Użyj jego paczki we wszystkich rundach i oceń ponownie wszystkie zgłoszenia
+problem-merge-rejudge =
+    Użyj jego paczki w Twoich rundach, które nie trwają, i oceń ponownie ich zgłoszenia
+problem-merge-kept =
+    { $count ->
+        [one] Jedna runda z tym zadaniem zachowa swoją wersję, bo trwa lub nie zarządzasz zawodami.
+        [few] { $count } rundy z tym zadaniem zachowają swoje wersje, bo trwają lub nie zarządzasz zawodami.
+       *[other] { $count } rund z tym zadaniem zachowa swoje wersje, bo trwają lub nie zarządzasz zawodami.
+    }
 problem-merge-button = Scal
 problem-warnings = Ostrzeżenia dotyczące paczki
 problem-short-name = Krótka nazwa

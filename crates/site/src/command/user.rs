@@ -5,7 +5,8 @@ use crate::core::account;
 use crate::core::password::Passwords;
 use crate::core::time::Time;
 use crate::core::token::{Token, readable_password};
-use crate::db::password::{self as stored, Reason};
+use crate::db::credential::Kept;
+use crate::db::password as stored;
 use crate::db::user::{NewUser, Role, User};
 use crate::db::{Db, DbError, Tx, reset, user};
 use crate::http::reset::LINK_LASTS;
@@ -146,7 +147,7 @@ async fn act(db: &Db, action: &Action) -> Result<(), Failure> {
             let hash = hash(&password).await?;
             let mut tx = db.begin().await.map_err(Failure::sandbox)?;
             let user = find(&mut tx, login).await?;
-            let changed = stored::set(&mut tx, user.id, &hash, Reason::Replaced, None);
+            let changed = stored::set(&mut tx, user.id, &hash, None, Kept::default());
             changed.await.map_err(Failure::sandbox)?;
             tx.commit().await.map_err(Failure::sandbox)?;
             show(is_generated, &password)

@@ -129,39 +129,60 @@ impl ContestAccess {
     }
 }
 
-/// The relation of a user to a submission. `manages_contest` states whether the user manages the
-/// submission's contest; `None` outside contests. Members of the author's team see what the author
-/// sees.
-pub fn submission(
-    viewer: Viewer,
-    author: i64,
-    problem_owner: i64,
-    manages_contest: Option<bool>,
-    is_teammate: bool,
-) -> Relation {
+/// A submission, and what connects a user with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tie {
+    /// The author.
+    pub author: i64,
+    /// The owner of the problem.
+    pub problem_owner: i64,
+    /// Whether the user manages the submission's contest; `None` outside contests.
+    pub manages_contest: Option<bool>,
+    /// Whether the submission's round is over for all participants.
+    pub is_over: bool,
+    /// Whether the user belongs to the author's team.
+    pub is_teammate: bool,
+}
+
+/// The relation of a user to a submission. Members of the author's team see what the author sees.
+///
+/// Owning a problem is no right on its uses. In a contest that the owner of the problem does not
+/// manage, the owner reads the submissions after the round, and changes nothing.
+pub fn submission(viewer: Viewer, tie: Tie) -> Relation {
     let Some(id) = viewer.id() else {
         return Relation::Stranger;
     };
-    let is_staff = viewer.is_admin() || manages_contest.unwrap_or(false) || id == problem_owner;
-    if is_staff {
+    let owns = id == tie.problem_owner;
+    if viewer.is_admin() || tie.manages_contest.unwrap_or(owns) {
         Relation::Staff
-    } else if id == author || is_teammate {
+    } else if owns && tie.is_over {
+        Relation::Owner
+    } else if id == tie.author || tie.is_teammate {
         Relation::Author
     } else {
         Relation::Stranger
     }
 }
 
+/// Whether a merge of problems that a user has started switches a round to the version of the kept
+/// problem. A round that runs keeps its version, and so does a round of another user's contest.
+pub fn takes_version(is_admin: bool, manages_contest: bool, is_running: bool) -> bool {
+    (is_admin || manages_contest) && !is_running
+}
+
 /// Whether a user sees a set of submissions that are judged again, and decides on it.
 /// `manages_contest` and `owns_problem` refer to the contest and the problem of the set; `None`
-/// means that the set has none. A set with both has one submission, which the staff of either may
-/// judge again. The list of sets follows the same rule (`db/rejudging.rs`).
+/// means that the set has none. `manages_all` states whether the user manages all submissions of
+/// the set: owning a problem is no right on its submissions in contests. The list of sets follows
+/// the same rule (`db/rejudging.rs`).
 pub fn rejudging(
     viewer: Viewer,
     manages_contest: Option<bool>,
     owns_problem: Option<bool>,
+    manages_all: bool,
 ) -> bool {
-    viewer.is_admin() || manages_contest == Some(true) || owns_problem == Some(true)
+    let decides = manages_contest == Some(true) || owns_problem == Some(true);
+    viewer.is_admin() || (decides && manages_all)
 }
 
 /// What a user may do with a job.
@@ -216,8 +237,11 @@ mod tests {
             (Some(Role::Teacher), no, no, false),
         ];
         for (role, manages, owns, expected) in table {
-            let found = rejudging(viewer(role), manages, owns);
+            let found = rejudging(viewer(role), manages, owns, true);
             assert_eq!(found, expected, "{role:?} {manages:?} {owns:?}");
+            let is_admin = role == Some(Role::Admin);
+            let found = rejudging(viewer(role), manages, owns, false);
+            assert_eq!(found, is_admin, "{role:?} {manages:?} {owns:?}");
         }
     }
 
@@ -289,25 +313,58 @@ mod tests {
 
     #[test]
     fn submission_is_related_to_its_team_and_staff() {
-        use Relation::{Author, Staff, Stranger};
-        let (guest, user, admin) = (None, Some(Role::User), Some(Role::Admin));
-        // Role, author, owner of the problem, manages, teammate: relation. The viewer is user 1.
+        use Relation::{Author, Owner, Staff, Stranger};
+        let (guest, user, teacher) = (None, Some(Role::User), Some(Role::Teacher));
+        let admin = Some(Role::Admin);
+        // Role, author, owner of the problem, manages, teammate: relation while the round runs, and
+        // after it. The viewer is user 1.
         let table = [
-            (guest, 1, 1, Some(true), true, Stranger),
-            (user, 2, 3, None, false, Stranger),
-            (user, 2, 3, Some(false), false, Stranger),
-            (user, 1, 3, None, false, Author),
-            (user, 2, 3, Some(false), true, Author),
-            (user, 2, 1, Some(false), true, Staff),
-            (user, 1, 3, Some(true), false, Staff),
-            (admin, 2, 3, None, false, Staff),
+            (guest, 1, 1, Some(true), true, Stranger, Stranger),
+            (user, 2, 3, None, false, Stranger, Stranger),
+            (user, 2, 3, Some(false), false, Stranger, Stranger),
+            (teacher, 2, 3, Some(false), false, Stranger, Stranger),
+            (user, 1, 3, None, false, Author, Author),
+            (user, 2, 3, Some(false), true, Author, Author),
+            (user, 1, 3, Some(true), false, Staff, Staff),
+            (user, 2, 3, Some(true), false, Staff, Staff),
+            // The owner of the problem.
+            (user, 2, 1, None, false, Staff, Staff),
+            (user, 2, 1, Some(true), false, Staff, Staff),
+            (user, 2, 1, Some(false), false, Stranger, Owner),
+            (teacher, 2, 1, Some(false), false, Stranger, Owner),
+            (user, 1, 1, Some(false), false, Author, Owner),
+            (user, 2, 1, Some(false), true, Author, Owner),
+            (admin, 2, 3, None, false, Staff, Staff),
+            (admin, 2, 3, Some(false), false, Staff, Staff),
         ];
-        for (role, author, owner, manages, teammate, expected) in table {
-            let found = submission(viewer(role), author, owner, manages, teammate);
-            assert_eq!(
-                found, expected,
-                "{role:?} {author} {owner} {manages:?} {teammate}"
-            );
+        for (role, author, problem_owner, manages_contest, is_teammate, running, over) in table {
+            for (is_over, expected) in [(false, running), (true, over)] {
+                let tie = Tie {
+                    author,
+                    problem_owner,
+                    manages_contest,
+                    is_over,
+                    is_teammate,
+                };
+                assert_eq!(submission(viewer(role), tie), expected, "{role:?} {tie:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn merge_leaves_rounds_that_run_or_are_of_others() {
+        // Administrator, managing, running: whether the round takes the version.
+        let table = [
+            (false, false, false, false),
+            (false, false, true, false),
+            (false, true, false, true),
+            (false, true, true, false),
+            (true, false, false, true),
+            (true, false, true, false),
+        ];
+        for (admin, manages, running, expected) in table {
+            let found = takes_version(admin, manages, running);
+            assert_eq!(found, expected, "{admin} {manages} {running}");
         }
     }
 

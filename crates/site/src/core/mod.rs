@@ -25,6 +25,7 @@ pub mod rejudging;
 pub mod roster;
 pub mod score;
 pub mod search;
+pub mod shares;
 pub mod source;
 pub mod standings;
 pub mod throttle;

@@ -59,6 +59,11 @@ impl Schedule {
         }
     }
 
+    /// When the round is over for all participants, of whom one has the most additional time.
+    pub fn over(self, additional: Duration) -> Time {
+        shift(self.ends, additional)
+    }
+
     /// The times for a participant.
     pub fn times(self, personal: Personal) -> OwnTimes {
         let opens = shift(self.begins, personal.delay);

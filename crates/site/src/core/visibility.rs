@@ -10,7 +10,9 @@ pub enum Relation {
     Stranger,
     /// The author.
     Author,
-    /// The staff of the contest, the owner of the problem or an administrator.
+    /// The owner of the problem, who does not manage the contest, after the round.
+    Owner,
+    /// The staff of the contest or an administrator; outside contests, the owner of the problem.
     Staff,
 }
 
@@ -38,8 +40,10 @@ pub struct Visible {
     pub verdict: bool,
     /// The protocol of all tests.
     pub protocol: bool,
-    /// Faults of the judge.
+    /// Faults of the judge, and earlier judgements.
     pub faults: bool,
+    /// The actions that change the submission.
+    pub manage: bool,
 }
 
 /// What a user sees of a submission now. Outside contests there are no rules.
@@ -49,14 +53,15 @@ pub fn visible(relation: Relation, rules: Option<Rules>, now: Time) -> Visible {
     let (page, all) = match relation {
         Relation::Stranger => (false, false),
         Relation::Author => (true, is_over),
-        Relation::Staff => (true, true),
+        Relation::Owner | Relation::Staff => (true, true),
     };
     Visible {
         page,
         score: all || (page && reveals(&[Reveal::Score, Reveal::Status])),
         verdict: all || (page && reveals(&[Reveal::Status])),
         protocol: all,
-        faults: relation == Relation::Staff,
+        faults: matches!(relation, Relation::Owner | Relation::Staff),
+        manage: relation == Relation::Staff,
     }
 }
 
@@ -65,24 +70,26 @@ mod tests {
     use super::*;
 
     /// Relation, revealing (`None`: outside contests), before or after the full results: page,
-    /// score, verdict, protocol, faults.
+    /// score, verdict, protocol, faults, manage.
     #[test]
     fn submission_is_visible_by_this_table() {
-        use Relation::{Author, Staff, Stranger};
+        use Relation::{Author, Owner, Staff, Stranger};
         use Reveal::{Nothing, Score, Status};
         let table = [
-            (Stranger, None, "-----", "-----"),
-            (Stranger, Some(Nothing), "-----", "-----"),
-            (Stranger, Some(Score), "-----", "-----"),
-            (Stranger, Some(Status), "-----", "-----"),
-            (Author, None, "psvt-", "psvt-"),
-            (Author, Some(Nothing), "p----", "psvt-"),
-            (Author, Some(Score), "ps---", "psvt-"),
-            (Author, Some(Status), "psv--", "psvt-"),
-            (Staff, None, "psvtf", "psvtf"),
-            (Staff, Some(Nothing), "psvtf", "psvtf"),
-            (Staff, Some(Score), "psvtf", "psvtf"),
-            (Staff, Some(Status), "psvtf", "psvtf"),
+            (Stranger, None, "------", "------"),
+            (Stranger, Some(Nothing), "------", "------"),
+            (Stranger, Some(Score), "------", "------"),
+            (Stranger, Some(Status), "------", "------"),
+            (Author, None, "psvt--", "psvt--"),
+            (Author, Some(Nothing), "p-----", "psvt--"),
+            (Author, Some(Score), "ps----", "psvt--"),
+            (Author, Some(Status), "psv---", "psvt--"),
+            (Owner, None, "psvtf-", "psvtf-"),
+            (Owner, Some(Nothing), "psvtf-", "psvtf-"),
+            (Staff, None, "psvtfm", "psvtfm"),
+            (Staff, Some(Nothing), "psvtfm", "psvtfm"),
+            (Staff, Some(Score), "psvtfm", "psvtfm"),
+            (Staff, Some(Status), "psvtfm", "psvtfm"),
         ];
         for (relation, reveal, before, after) in table {
             for (now, expected) in [(9, before), (10, after)] {
@@ -97,6 +104,7 @@ mod tests {
                     found.verdict,
                     found.protocol,
                     found.faults,
+                    found.manage,
                 ];
                 let expected: Vec<bool> = expected.chars().map(|flag| flag != '-').collect();
                 assert_eq!(flags[..], expected, "{relation:?} {reveal:?} at {now}");

@@ -1,9 +1,10 @@
 //! Faults: packages and machines that prevent submissions from being judged.
 //!
 //! A fault belongs to a version of a package, and the judgements that failed are attached to it.
-//! When the fault is closed, they are queued again with the version that their rounds or problems
-//! then use.
+//! When a user closes the fault, those that the user manages are queued again with the version that
+//! their rounds or problems then use. The fault stays open while others wait.
 
+use super::managed::manages;
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::time::Time;
 
@@ -48,14 +49,14 @@ record! {
 }
 
 macro_rules! faults {
-    ($rest:literal) => {
+    ($($rest:tt)+) => {
         concat!(
             "SELECT fault.id, kind, problem_id, problem.name AS problem_name, number AS version,
                 first_at, last_at, closed_at
              FROM fault
              JOIN package_version ON package_version.id = fault.version_id
              JOIN problem ON problem.id = problem_id ",
-            $rest
+            $($rest)+
         )
     };
 }
@@ -88,21 +89,27 @@ pub async fn open(tx: &mut Tx, version_id: i64, kind: Kind, now: Time) -> Result
     .await
 }
 
-/// Faults that concern the problems and contests that the user manages, or all; open ones first.
-pub async fn page(db: &Db, user: i64, all: bool, limit: i64) -> Result<Vec<Fault>> {
+/// Who looks at faults.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader {
+    pub user: i64,
+    /// Whether the user is an administrator.
+    pub all: bool,
+}
+
+/// Faults of the user's problems and of submissions that the user manages, or all; open ones first.
+pub async fn page(db: &Db, Reader { user, all }: Reader, limit: i64) -> Result<Vec<Fault>> {
     db.all(
-        faults!(
+        faults!(concat!(
             "WHERE $2 = 1 OR owner_id = $1 OR fault.id IN
                 (SELECT fault_id FROM judgement
                  JOIN submission ON submission.id = judgement.submission_id
-                 JOIN round_problem ON round_problem.id = submission.round_problem_id
-                 JOIN round ON round.id = round_id
-                 JOIN membership ON membership.contest_id = round.contest_id
-                 WHERE membership.user_id = $1 AND role IN ('owner', 'moderator'))
-             ORDER BY CASE WHEN closed_at IS NULL THEN 0 WHEN closed_at > 0 THEN 1 END,
+                 WHERE fault_id IS NOT NULL AND ",
+            manages!("$1", "$2"),
+            ") ORDER BY CASE WHEN closed_at IS NULL THEN 0 WHEN closed_at > 0 THEN 1 END,
                 fault.id DESC
              LIMIT $3"
-        ),
+        )),
         values![user, all, limit],
     )
     .await
@@ -113,51 +120,77 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Fault>> {
     db.first(faults!("WHERE fault.id = $1"), values![id]).await
 }
 
-/// The submissions that wait for a fault to be closed.
-pub async fn hanging(db: impl Executor, id: i64) -> Result<Vec<Hanging>> {
+/// The submissions that wait for a fault to be closed, of those that the reader manages.
+pub async fn hanging(db: impl Executor, id: i64, reader: Reader) -> Result<Vec<Hanging>> {
     db.all(
-        "SELECT submission_id FROM judgement WHERE fault_id = $1 AND state = 'fault'
-         ORDER BY submission_id",
-        values![id],
+        concat!(
+            "SELECT submission_id FROM judgement
+             JOIN submission ON submission.id = judgement.submission_id
+             WHERE fault_id = $3 AND state = 'fault' AND ",
+            manages!("$1", "$2"),
+            " ORDER BY submission_id"
+        ),
+        values![reader.user, reader.all, id],
     )
     .await
 }
 
-/// The failed attempts of a fault, the latest first.
-pub async fn failures(db: &Db, id: i64, limit: i64) -> Result<Vec<Failure>> {
+/// The failed attempts of a fault with submissions that the reader manages, the latest first.
+pub async fn failures(db: &Db, id: i64, reader: Reader, limit: i64) -> Result<Vec<Failure>> {
     db.all(
-        "SELECT submission_id, attempt_failure.attempt, attempt_failure.worker, failed_at, reason
-         FROM attempt_failure JOIN judgement ON judgement.id = judgement_id
-         WHERE fault_id = $1
-         ORDER BY failed_at DESC, judgement_id, attempt_failure.attempt LIMIT $2",
-        values![id, limit],
+        concat!(
+            "SELECT submission_id, attempt_failure.attempt, attempt_failure.worker, failed_at,
+                reason
+             FROM attempt_failure JOIN judgement ON judgement.id = judgement_id
+             JOIN submission ON submission.id = judgement.submission_id
+             WHERE fault_id = $3 AND ",
+            manages!("$1", "$2"),
+            " ORDER BY failed_at DESC, judgement_id, attempt_failure.attempt LIMIT $4"
+        ),
+        values![reader.user, reader.all, id, limit],
     )
     .await
 }
 
-/// Closes an open fault and queues the judgements that are attached to it. Returns their number.
-pub async fn close(tx: &mut Tx, id: i64, user: i64, now: Time) -> Result<u64> {
-    let closed = tx
+/// Queues the judgements that are attached to an open fault and that the user manages, and closes
+/// the fault unless others wait. Returns the number of judgements.
+pub async fn close(tx: &mut Tx, id: i64, reader: Reader, now: Time) -> Result<u64> {
+    // The lock serializes those that close the fault.
+    let open = tx
         .execute(
-            "UPDATE fault SET closed_at = $2, closed_by = $3 WHERE id = $1 AND closed_at IS NULL",
-            values![id, now, user],
+            "UPDATE fault SET last_at = last_at WHERE id = $1 AND closed_at IS NULL",
+            values![id],
         )
         .await?;
-    if closed == 0 {
+    if open == 0 {
         return Ok(0);
     }
+    let queued = tx
+        .execute(
+            concat!(
+                "UPDATE judgement
+                 SET state = 'queued', failures = 0, fault = NULL, ended_at = NULL,
+                    version_id = (SELECT COALESCE(model_version_id, round_problem.version_id,
+                            (SELECT newest.id FROM package_version AS newest
+                             WHERE newest.problem_id = submission.problem_id
+                             ORDER BY number DESC LIMIT 1))
+                        FROM submission
+                        LEFT JOIN round_problem ON round_problem.id = submission.round_problem_id
+                        WHERE submission.id = judgement.submission_id)
+                 WHERE fault_id = $3 AND state = 'fault' AND submission_id IN
+                    (SELECT submission.id FROM submission WHERE ",
+                manages!("$1", "$2"),
+                ")"
+            ),
+            values![reader.user, reader.all, id],
+        )
+        .await?;
     tx.execute(
-        "UPDATE judgement
-         SET state = 'queued', failures = 0, fault = NULL, ended_at = NULL,
-            version_id = (SELECT COALESCE(model_version_id, round_problem.version_id,
-                    (SELECT newest.id FROM package_version AS newest
-                     WHERE newest.problem_id = submission.problem_id
-                     ORDER BY number DESC LIMIT 1))
-                FROM submission
-                LEFT JOIN round_problem ON round_problem.id = submission.round_problem_id
-                WHERE submission.id = judgement.submission_id)
-         WHERE fault_id = $1 AND state = 'fault'",
-        values![id],
+        "UPDATE fault SET closed_at = $2, closed_by = $3
+         WHERE id = $1 AND NOT EXISTS
+            (SELECT judgement.id FROM judgement WHERE fault_id = $1 AND state = 'fault')",
+        values![id, now, reader.user],
     )
-    .await
+    .await?;
+    Ok(queued)
 }

@@ -302,6 +302,12 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Job>> {
 /// Adds lines to the log of a job.
 pub async fn write(db: &Db, id: i64, lines: &[String], now: Time) -> Result<()> {
     let mut tx = db.begin().await?;
+    write_in(&mut tx, id, lines, now).await?;
+    tx.commit().await
+}
+
+/// Adds lines to the log of a job within a transaction.
+pub async fn write_in(tx: &mut Tx, id: i64, lines: &[String], now: Time) -> Result<()> {
     for line in lines {
         tx.execute(
             "INSERT INTO job_line (job_id, written_at, line) VALUES ($1, $2, $3)",
@@ -309,7 +315,7 @@ pub async fn write(db: &Db, id: i64, lines: &[String], now: Time) -> Result<()> 
         )
         .await?;
     }
-    tx.commit().await
+    Ok(())
 }
 
 /// The last lines of a log, in order.

@@ -17,11 +17,13 @@ pub mod blob;
 pub mod clarification;
 pub mod contest;
 pub mod contest_file;
+pub mod credential;
 pub mod fault;
 mod held;
 pub mod identity;
 pub mod job;
 pub mod judgement;
+mod managed;
 pub mod merge;
 pub mod migrate;
 pub mod participant;
@@ -297,11 +299,22 @@ impl Drop for Count {
 }
 
 impl Tx {
-    /// Makes the changes permanent.
+    /// Makes the changes permanent, with the entry of the request in the log of changes.
     ///
     /// # Errors
     /// The database rejects them or cannot be reached.
-    pub async fn commit(self) -> Result<()> {
+    pub async fn commit(mut self) -> Result<()> {
+        let trail = audit::write(&mut self).await?;
+        self.commit_aside().await?;
+        audit::settle(trail);
+        Ok(())
+    }
+
+    /// Makes changes permanent that the user has not asked for, without an entry in the log.
+    ///
+    /// # Errors
+    /// The database rejects them or cannot be reached.
+    pub async fn commit_aside(self) -> Result<()> {
         let _count = Count;
         match self {
             Tx::Sqlite(tx) => tx.into_inner().commit().await?,

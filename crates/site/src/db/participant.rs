@@ -113,6 +113,22 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Participant>> {
     db.first(participants!("WHERE id = $1"), values![id]).await
 }
 
+record! { Additional { delay_seconds: i64, extra_seconds: i64, } }
+
+/// The most additional time of a participant of a contest: delay and extra time.
+pub async fn most_additional(db: impl Executor, contest_id: i64) -> Result<Duration> {
+    let all: Vec<Additional> = db
+        .all(
+            "SELECT DISTINCT delay_seconds, extra_seconds FROM participant WHERE contest_id = $1",
+            values![contest_id],
+        )
+        .await?;
+    let sums = all
+        .iter()
+        .map(|one| seconds(one.delay_seconds).saturating_add(seconds(one.extra_seconds)));
+    Ok(sums.max().unwrap_or_default())
+}
+
 /// The participant that a user belongs to in a contest: the team, or the user alone.
 pub async fn of_user(
     db: impl Executor,

@@ -1,22 +1,13 @@
-//! New passwords, and what ends with the old one.
+//! New passwords.
 //!
-//! All changes lock the rows in the same order: links, the user, sessions, tokens. Otherwise, two
-//! changes at the same time could wait for each other.
+//! All changes lock the rows in the same order: links, the user, sessions, tokens, identities.
+//! Otherwise, two changes at the same time could wait for each other.
 
-use super::{Result, Tx, api_token, reset, session, user};
+use super::credential::{self, Kept};
+use super::{Result, Tx, reset, user};
 
-/// The reason for a new password.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason<'a> {
-    /// The user knows the old password, whose hash is given. Tokens of the user's programs stay.
-    Changed(&'a str),
-    /// The user does not know the old password, or another person may know it. Tokens may belong to
-    /// that person.
-    Replaced,
-}
-
-/// Stores the hash of a new password. Ends the user's sessions except `kept`, and invalidates the
-/// user's links for new passwords. Returns false if the old password is no longer the given one.
+/// Stores the hash of a new password, and ends the user's other credentials except those that are
+/// `kept`. Returns false if the hash of the old password is no longer `old`.
 ///
 /// # Errors
 /// The database rejects a statement.
@@ -24,23 +15,17 @@ pub async fn set(
     tx: &mut Tx,
     user: i64,
     hash: &str,
-    reason: Reason<'_>,
-    kept: Option<[u8; 32]>,
+    old: Option<&str>,
+    kept: Kept,
 ) -> Result<bool> {
     reset::delete_of_user(tx, user).await?;
-    let changed = match reason {
-        Reason::Changed(old) => user::change_password(tx, user, old, hash).await?,
-        Reason::Replaced => user::set_password(tx, user, hash).await?,
+    let changed = match old {
+        Some(old) => user::change_password(tx, user, old, hash).await?,
+        None => user::set_password(tx, user, hash).await?,
     };
     if changed == 0 {
         return Ok(false);
     }
-    match kept {
-        Some(kept) => session::delete_others(tx, user, kept).await?,
-        None => session::delete_of_user(tx, user).await?,
-    };
-    if reason == Reason::Replaced {
-        api_token::delete_of_user(tx, user).await?;
-    }
+    credential::end(tx, user, kept).await?;
     Ok(true)
 }

@@ -3,6 +3,7 @@
 //! The old judgements stay current and the ranking does not change until the set is applied. Then
 //! all its results become current in one transaction. A set that is dropped changes nothing.
 
+use super::managed::manages;
 use super::{Db, Executor, Result, Tx, judgement, record, text_enum, values};
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
@@ -53,6 +54,8 @@ pub struct NewSet<'a> {
     pub auto_apply: bool,
     pub priority: i64,
     pub user: i64,
+    /// Whether the set may have submissions that the user does not manage: for administrators.
+    pub all: bool,
 }
 
 record! {
@@ -93,7 +96,7 @@ record! {
 }
 
 macro_rules! sets {
-    ($rest:literal) => {
+    ($($rest:tt)+) => {
         concat!(
             "SELECT rejudging.id, reason, filter, contest_id, problem_id, state, repeat_of, login,
                 rejudging.created_at, ended_at,
@@ -101,13 +104,13 @@ macro_rules! sets {
                 (SELECT COUNT(*) FROM judgement WHERE rejudging_id = rejudging.id
                     AND judgement.state IN ('queued', 'running')) AS open
              FROM rejudging JOIN users ON users.id = created_by ",
-            $rest
+            $($rest)+
         )
     };
 }
 
 /// Adds a set and queues its judgements, each with the version that the round or the problem
-/// currently uses. Returns the id of the set and the number of its judgements.
+/// currently uses. The set has only submissions that the user manages. Returns the id of the set and the number of its judgements.
 pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u64)> {
     // Numbers and texts can always be represented in JSON.
     let filter = serde_json::to_string(new.filter).unwrap_or_default();
@@ -132,6 +135,7 @@ pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u6
     let filter = new.filter;
     let size = tx
         .execute(
+            concat!(
             "INSERT INTO judgement (submission_id, version_id, user_id, current, state, priority,
                 turn, attempt, queued_at, rejudging_id)
              SELECT submission.id, COALESCE(model_version_id, round_problem.version_id,
@@ -152,7 +156,8 @@ pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u6
                 AND ($10 < 0 OR old.version_id = $10) AND ($11 = '' OR language = $11)
                 AND ($12 = '' OR old.verdict = $12)
                 AND ($13 < 0 OR submission.id IN
-                    (SELECT submission_id FROM judgement WHERE rejudging_id = $13))",
+                    (SELECT submission_id FROM judgement WHERE rejudging_id = $13)) AND ",
+            manages!("$14", "$15")),
             values![
                 new.priority,
                 now,
@@ -166,7 +171,9 @@ pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u6
                 any(filter.version),
                 filter.language.clone().unwrap_or_default(),
                 filter.verdict.map_or("", Verdict::text),
-                any(filter.set)
+                any(filter.set),
+                new.user,
+                new.all
             ],
         )
         .await?;
@@ -177,16 +184,37 @@ pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u6
 /// [`crate::core::access::rejudging`].
 pub async fn page(db: &Db, user: i64, all: bool, limit: i64) -> Result<Vec<Set>> {
     db.all(
-        sets!(
+        sets!(concat!(
             "WHERE $2 = 1
-                OR problem_id IN (SELECT problem.id FROM problem WHERE owner_id = $1)
-                OR contest_id IN (SELECT membership.contest_id FROM membership
-                    WHERE user_id = $1 AND membership.role IN ('owner', 'moderator'))
-             ORDER BY rejudging.id DESC LIMIT $3"
-        ),
+                OR ((problem_id IN (SELECT problem.id FROM problem WHERE owner_id = $1)
+                    OR contest_id IN (SELECT membership.contest_id FROM membership
+                        WHERE user_id = $1 AND membership.role IN ('owner', 'moderator')))
+                    AND NOT EXISTS (SELECT submission.id FROM judgement
+                        JOIN submission ON submission.id = judgement.submission_id
+                        WHERE judgement.rejudging_id = rejudging.id AND NOT ",
+            manages!("$1", "$2"),
+            ")) ORDER BY rejudging.id DESC LIMIT $3"
+        )),
         values![user, all, limit],
     )
     .await
+}
+
+/// Whether the user manages all submissions of a set.
+pub async fn manages_all(db: impl Executor, id: i64, user: i64) -> Result<bool> {
+    let others = db
+        .rows(
+            concat!(
+                "SELECT submission.id FROM judgement
+                 JOIN submission ON submission.id = judgement.submission_id
+                 WHERE judgement.rejudging_id = $3 AND NOT ",
+                manages!("$1", "$2"),
+                " LIMIT 1"
+            ),
+            values![user, false, id],
+        )
+        .await?;
+    Ok(others.is_empty())
 }
 
 /// The set with this id.

@@ -4,6 +4,7 @@ use super::judgement::State;
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
+use crate::core::visibility::Visible;
 
 text_enum! {
     /// Whether a submission counts.
@@ -54,6 +55,21 @@ record! {
         initial_verdict: Option<Verdict>,
         verdict: Option<Verdict>,
         score: Option<i64>,
+    }
+}
+
+impl Submission {
+    /// Whether the viewer waits for a result. The end of the judging is a result: it shows how long
+    /// the hidden tests took.
+    pub fn awaits_result(&self, visible: Visible) -> bool {
+        let is_open = match self.state {
+            State::Queued | State::Running => true,
+            // Others than the staff only see that the result is late.
+            State::Fault => !visible.faults,
+            State::Done | State::Cancelled => false,
+        };
+        let sees_end = visible.protocol || visible.verdict || visible.score;
+        is_open && (sees_end || self.initial_verdict.is_none())
     }
 }
 

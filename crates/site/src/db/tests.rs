@@ -8,6 +8,7 @@ pub(crate) mod parts;
 mod passwords;
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
+mod rights;
 mod sets;
 mod turns;
 

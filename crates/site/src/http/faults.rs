@@ -8,7 +8,7 @@ use super::session::Session;
 use super::submissions;
 use crate::app::App;
 use crate::core::time::Time;
-use crate::db::fault::{self, Fault, Kind};
+use crate::db::fault::{self, Fault, Kind, Reader};
 use crate::db::{contest, judgement};
 use crate::judging::live::Change;
 use crate::text::{Message, t};
@@ -76,11 +76,16 @@ fn state(fault: &Fault) -> Markup {
     }
 }
 
+fn reader(session: &Session) -> Page<Reader> {
+    Ok(Reader {
+        user: session.user_id()?,
+        all: session.viewer().is_admin(),
+    })
+}
+
 /// The faults that the viewer sees. Staff see those of their problems and contests.
 async fn visible(app: &App, session: &Session) -> Page<Vec<Fault>> {
-    let user = session.user_id()?;
-    let all = session.viewer().is_admin();
-    Ok(fault::page(&app.db, user, all, PAGE_ROWS).await?)
+    Ok(fault::page(&app.db, reader(session)?, PAGE_ROWS).await?)
 }
 
 /// `GET /faults`.
@@ -126,8 +131,9 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<Fault> {
 /// `GET /faults/{id}`.
 pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let fault = find(&app, &session, id).await?;
-    let hanging = fault::hanging(&app.db, id).await?;
-    let failures = fault::failures(&app.db, id, PAGE_ROWS).await?;
+    let reader = reader(&session)?;
+    let hanging = fault::hanging(&app.db, id, reader).await?;
+    let failures = fault::failures(&app.db, id, reader, PAGE_ROWS).await?;
     let main = html! {
         h1 { (t::FaultTitle { id: id.to_string() }) }
         dl.facts {
@@ -177,9 +183,8 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 /// `POST /faults/{id}/close`.
 pub async fn close(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
-    let user = session.user_id()?;
     let mut tx = app.db.begin().await?;
-    fault::close(&mut tx, id, user, Time::now()).await?;
+    fault::close(&mut tx, id, reader(&session)?, Time::now()).await?;
     tx.commit().await?;
     app.queue.wake();
     Ok(Redirect::to(&format!("/faults/{id}")).into_response())

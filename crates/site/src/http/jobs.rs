@@ -3,12 +3,12 @@
 use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::{live_page, page};
-use super::live::Seat;
+use super::live::{Seat, changes, differences};
 use super::parts::{PAGE_ROWS, time};
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
-use super::vocabulary;
+use super::{versions, vocabulary};
 use crate::app::App;
 use crate::core::access::{self, JobAccess};
 use crate::core::time::Time;
@@ -170,8 +170,22 @@ pub async fn live(
     client: Client,
     Path(id): Path<i64>,
 ) -> Page {
-    find(&app, &session, id).await?;
-    Ok(Seat::of(&app, &session, &client)?.job_events(&app, id))
+    let (_, access) = find(&app, &session, id).await?;
+    let seat = Seat::of(&app, &session, &client)?;
+    let receiver = app.live.subscribe_jobs();
+    let concerns = move |changed: &i64| *changed == id;
+    if access.log {
+        return Ok(seat.respond(changes(receiver, "change", concerns)));
+    }
+    // Lines of the log are not visible.
+    let look = move || {
+        let (app, session) = (app.clone(), session.clone());
+        async move {
+            let (job, _) = find(&app, &session, id).await?;
+            Ok((job.state, job.started_at, job.ended_at, job.result))
+        }
+    };
+    Ok(seat.respond(differences(receiver, concerns, look).await?))
 }
 
 /// `GET /jobs/{id}/log`.
@@ -212,9 +226,31 @@ pub async fn cancel(State(app): State<Arc<App>>, session: Session, Path(id): Pat
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
 }
 
+/// Checks that the viewer could still add a job. Its creator may have lost the rights.
+async fn check_rights(app: &App, session: &Session, job: &Job) -> Page<()> {
+    let work: Work = serde_json::from_str(&job.args).map_err(|_| Refusal::JobNotStopped)?;
+    if let Some(problem) = work.problem() {
+        versions::edited(app, session, problem).await?;
+    }
+    if let Work::MergeProblems { from, .. } = work {
+        versions::edited(app, session, from).await?;
+    }
+    if let Some(contest) = work.contest() {
+        let scene = Scene::managed(app, session, contest).await?;
+        if matches!(work, Work::DeleteContest { .. }) && !scene.access.own {
+            return Err(PageError::NotFound);
+        }
+    }
+    if matches!(work, Work::AddProblem { .. }) && !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    Ok(())
+}
+
 /// `POST /jobs/{id}/restart`.
 pub async fn restart(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    controlled(&app, &session, id).await?;
+    let job = controlled(&app, &session, id).await?;
+    check_rights(&app, &session, &job).await?;
     let mut tx = app.db.begin().await?;
     if !job::restart(&mut tx, id).await? {
         return Err(Refusal::JobNotStopped.into());

@@ -9,14 +9,19 @@ use crate::judging::live::Change;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, stream};
+use maud::Markup;
+use sha2::{Digest, Sha256};
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 /// Streams end after this time. The browser opens another one, whose access is checked again.
 const STREAM_LASTS: Duration = Duration::from_secs(300);
+
+/// The pause before a stream looks whether its viewer sees a change.
+const LOOK_PAUSE: Duration = Duration::from_millis(200);
 
 /// The place of a stream among those of its user and its network.
 #[derive(Debug)]
@@ -50,15 +55,6 @@ impl Seat {
         concerns: impl Fn(&Change) -> bool + Send + Sync + 'static,
     ) -> Response {
         self.respond(changes(app.live.subscribe(), "change", concerns))
-    }
-
-    /// Events for the changes of a job.
-    pub fn job_events(self, app: &App, id: i64) -> Response {
-        self.respond(changes(
-            app.live.subscribe_jobs(),
-            "change",
-            move |changed| *changed == id,
-        ))
     }
 
     /// A stream of events as an answer, for some minutes.
@@ -111,11 +107,87 @@ pub fn changes<T: Clone + Send + 'static>(
     )
 }
 
+/// An event whenever the piece of a page that the viewer sees has changed.
+///
+/// Changes that the viewer may not know of cause no event, because the time of an event would
+/// reveal them. `look` returns the piece, or a digest of it, and `concerns` selects the changes
+/// after which it may differ. Changes within [`LOOK_PAUSE`] count as one.
+pub async fn differences<T, P, F>(
+    changes: Receiver<T>,
+    concerns: impl Fn(&T) -> bool + Send + Sync + 'static,
+    look: impl Fn() -> F + Send + Sync + 'static,
+) -> Page<impl Stream<Item = Result<Event, Infallible>> + Send>
+where
+    T: Clone + Send + 'static,
+    P: PartialEq + Send + 'static,
+    F: Future<Output = Page<P>> + Send,
+{
+    // The receiver exists before the first look, so no change is missed.
+    let first = look().await?;
+    let state = (changes, concerns, look, first);
+    Ok(stream::unfold(
+        state,
+        async |(mut changes, concerns, look, mut known)| {
+            loop {
+                match changes.recv().await {
+                    Ok(change) if !concerns(&change) => continue,
+                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => break None,
+                }
+                tokio::time::sleep(LOOK_PAUSE).await;
+                while let Ok(_) | Err(TryRecvError::Lagged(_)) = changes.try_recv() {}
+                // A viewer that no longer sees the page learns so from the next request.
+                let piece = look().await.ok()?;
+                if piece != known {
+                    known = piece;
+                    let event = Event::default().event("change").data("changed");
+                    break Some((Ok(event), (changes, concerns, look, known)));
+                }
+            }
+        },
+    ))
+}
+
+/// The digest of a rendered piece of a page.
+pub fn digest(piece: &Markup) -> [u8; 32] {
+    Sha256::digest(&piece.0).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use http_body_util::BodyExt;
     use tokio::sync::broadcast;
+
+    #[tokio::test]
+    async fn change_that_the_viewer_does_not_see_causes_no_event() {
+        use std::sync::Arc;
+        use std::sync::atomic::{AtomicU32, Ordering};
+        let (sender, receiver) = broadcast::channel(8);
+        let seen = Arc::new(AtomicU32::new(0));
+        let look = {
+            let seen = seen.clone();
+            move || {
+                let piece = seen.load(Ordering::SeqCst);
+                async move { Ok::<_, PageError>(piece) }
+            }
+        };
+        let events = differences(receiver, |_: &u32| true, look).await.unwrap();
+        let answer = respond_for(LOOK_PAUSE * 20, events);
+        let change = async {
+            for number in 0..30 {
+                // More changes than a slow reader may miss, of which one is visible.
+                if number == 20 {
+                    seen.store(1, Ordering::SeqCst);
+                }
+                sender.send(number).unwrap();
+                tokio::time::sleep(LOOK_PAUSE / 4).await;
+            }
+        };
+        let (body, ()) = tokio::join!(answer.into_body().collect(), change);
+        let body = body.unwrap().to_bytes();
+        assert_eq!(body, "event: change\ndata: changed\n\n");
+    }
 
     #[tokio::test]
     async fn stream_ends_although_changes_may_follow() {

@@ -129,6 +129,7 @@ pub async fn make_link(State(app): State<Arc<App>>, session: Session, Path(id): 
     let token = Token::random();
     let mut tx = app.db.begin().await?;
     contest::set_entry_link(&mut tx, id, token.digest(), Time::now()).await?;
+    session.hold(&mut tx).await?;
     tx.commit().await?;
     let link = format!("/enter/{}", token.hex());
     members_page(&app, &session, id, Some(&link)).await

@@ -27,7 +27,7 @@
 //! | `account`, `totp` | the account of the signed-in user; one-time passwords |
 //! | `oidc` | sign-in with another service |
 //! | `users`, `roster` | users as administrators see them; import of users and teams |
-//! | `actor`, `audit` | the user behind a change; the log of changes |
+//! | `audit` | the log of changes, and requests whose clients leave |
 //! | `tokens`, `api` | tokens of programs, and the interface for programs |
 //! | `admin` | the queue |
 //! | `server`, `body`, `pacer` | connections, and how slow clients may be |
@@ -45,11 +45,10 @@
 //! changed.
 
 mod account;
-mod actor;
 mod admin;
 mod api;
 mod assets;
-mod audit;
+pub mod audit;
 mod balloons;
 mod body;
 mod chart;
@@ -235,11 +234,11 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/submissions/{id}/kind", post(submissions::set_kind))
         .route("/submissions/{id}/live", get(submissions::live))
         .merge(accounts())
+        .merge(administration(&app))
         .merge(talk())
         .merge(judging())
         .merge(care())
         .merge(api::routes())
-        .route("/queue", get(admin::queue))
         .layer(DefaultBodyLimit::max(MAX_BODY));
     Router::new()
         .merge(uploads)
@@ -276,6 +275,11 @@ fn accounts() -> Router<Arc<App>> {
         .route("/account/totp/off", post(totp::turn_off))
         .route("/account/tokens", get(tokens::show).post(tokens::make))
         .route("/account/tokens/{id}/delete", post(tokens::delete))
+}
+
+/// Pages for administrators. To others they do not exist, whatever a request contains.
+fn administration(app: &Arc<App>) -> Router<Arc<App>> {
+    Router::new()
         .route("/users", get(users::list))
         .route("/users/import", get(roster::form).post(roster::preview))
         .route("/users/import/apply", post(roster::apply))
@@ -298,6 +302,8 @@ fn accounts() -> Router<Arc<App>> {
             get(users::settings).post(users::change_settings),
         )
         .route("/audit", get(audit::show))
+        .route("/queue", get(admin::queue))
+        .route_layer(from_fn_with_state(app.clone(), users::only_admins))
 }
 
 /// Communication between contestants and the staff of a contest.

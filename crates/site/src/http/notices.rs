@@ -10,6 +10,7 @@ use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::time::Time;
+use crate::db::clarification::Clarification;
 use crate::judging::live::Note;
 use axum::extract::{Path, State};
 use axum::response::sse::Event;
@@ -24,10 +25,26 @@ pub fn notices(
     scene: Scene,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send + use<> {
     changes(app.live.subscribe_notes(), "notice", move |note: &Note| {
-        let now = Time::now();
-        let is_seen = |one| scene.seen(one, now).any();
-        note.contest == scene.contest.id && note.versions.iter().any(is_seen)
+        note.contest == scene.contest.id && shows(&scene, &note.versions)
     })
+}
+
+/// Whether the viewer sees a difference between the versions of a clarification.
+fn shows(scene: &Scene, versions: &[Clarification]) -> bool {
+    let now = Time::now();
+    let mut pieces = versions.iter().map(|one| {
+        let seen = scene.seen(one, now);
+        let question = seen.question.then_some(one.question.as_str());
+        let answer = one.answer.as_deref().filter(|_| seen.answer);
+        (question, answer, one.answered_at.filter(|_| seen.answer))
+    });
+    let Some(before) = pieces.next() else {
+        return false;
+    };
+    match pieces.next() {
+        Some(after) => before != after,
+        None => before != (None, None, None),
+    }
 }
 
 /// `GET /contests/{id}/clarifications/notice`: the content of the notice.

@@ -1,24 +1,24 @@
 //! Sign-in with another service (OpenID Connect).
 
-use super::actor::Actor;
 use super::client::Client;
 use super::error::{InternalError, Page, PageError};
 use super::layout::page;
-use super::parts::time;
+use super::parts::{password_input, time};
 use super::refusal::Refusal;
 use super::session::{self, Session};
-use super::sign_in::enter;
+use super::sign_in::{Entering, check_password, enter};
 use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::back::Back;
 use crate::core::id_token::Claims;
 use crate::core::time::Time;
 use crate::core::token::Token;
+use crate::db::credential::{self, Proof};
 use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{DbError, Tx, identity};
 use crate::oidc::{Callback, FLOW_LASTS, OidcError, Provider, Purpose};
 use crate::text::t;
-use axum::extract::{Extension, Query, State};
+use axum::extract::{Form, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
@@ -56,9 +56,13 @@ pub struct Begin {
 }
 
 /// `GET /oidc/sign-in`: redirects the browser to the provider.
-pub async fn sign_in(State(app): State<Arc<App>>, Query(query): Query<Begin>) -> Page {
+pub async fn sign_in(
+    State(app): State<Arc<App>>,
+    client: Client,
+    Query(query): Query<Begin>,
+) -> Page {
     let purpose = Purpose::SignIn(query.back);
-    let (token, address) = provider(&app)?.begin(purpose).await?;
+    let (token, address) = provider(&app)?.begin(purpose, client.network()).await?;
     let cookie = session::cookie(&app, COOKIE, &token.hex(), FLOW_LASTS);
     Ok((cookie, Redirect::to(&address)).into_response())
 }
@@ -66,7 +70,6 @@ pub async fn sign_in(State(app): State<Arc<App>>, Query(query): Query<Begin>) ->
 /// `GET /oidc/callback`: the provider has redirected the browser back.
 pub async fn callback(
     State(app): State<Arc<App>>,
-    actor: Option<Extension<Actor>>,
     client: Client,
     session: Session,
     headers: HeaderMap,
@@ -85,10 +88,19 @@ pub async fn callback(
     let mut answer = match purpose {
         Purpose::SignIn(back) => {
             let user = person(&app, provider, &claims).await?;
-            enter(&app, actor, &client, &user, false, back).await?
+            let entering = Entering {
+                user: &user,
+                proof: Proof::Identity {
+                    issuer: provider.config.issuer.clone(),
+                    subject: claims.sub,
+                },
+                keep: false,
+                back,
+            };
+            enter(&app, &client, entering).await?
         }
-        Purpose::Link(user) => {
-            link_person(&app, &session, provider, &claims, user).await?;
+        Purpose::Link { user, proof } => {
+            link_person(&app, &session, provider, &claims, (user, &proof)).await?;
             Redirect::to("/account").into_response()
         }
     };
@@ -175,13 +187,18 @@ async fn link_person(
     session: &Session,
     provider: &Provider,
     claims: &Claims,
-    user: i64,
+    (user, proof): (i64, &Proof),
 ) -> Page<()> {
     if session.user_id()? != user {
         return Err(OidcError::Flow.into());
     }
     let issuer = &provider.config.issuer;
     let mut tx = app.db.begin().await?;
+    // The password may have been replaced, and the session may have ended, since the flow began.
+    if !credential::holds(&mut tx, user, proof, true).await? {
+        return Err(OidcError::Flow.into());
+    }
+    session.hold(&mut tx).await?;
     match identity::user(&mut tx, issuer, &claims.sub).await? {
         Some(linked) if linked.id == user => return Ok(()),
         Some(_) => {
@@ -194,12 +211,29 @@ async fn link_person(
     Ok(())
 }
 
+/// The fields of `POST /account/oidc/link`.
+#[derive(Deserialize)]
+pub struct Own {
+    #[serde(default)]
+    password: String,
+}
+
 /// `POST /account/oidc/link`. The answer is a page with a link, because a form must not redirect to
-/// another site.
-pub async fn link(State(app): State<Arc<App>>, session: Session) -> Page {
+/// another site. An identity is a credential that outlives the session, so the user must know the
+/// password.
+pub async fn link(
+    State(app): State<Arc<App>>,
+    session: Session,
+    client: Client,
+    Form(form): Form<Own>,
+) -> Page {
     let provider = provider(&app)?;
-    let user = session.user_id()?;
-    let (token, address) = provider.begin(Purpose::Link(user)).await?;
+    let user = check_password(&app, &session, &client, &form.password).await?;
+    let purpose = Purpose::Link {
+        user: user.id,
+        proof: Proof::Password(user.password.clone()),
+    };
+    let (token, address) = provider.begin(purpose, client.network()).await?;
     let name = &provider.config.name;
     let main = html! {
         h1 { (t::ServiceLink { name }) }
@@ -257,7 +291,8 @@ pub async fn account_part(app: &App, user: i64) -> Page<Markup> {
             }
             div.actions {
                 @if let Some(provider) = &app.oidc {
-                    form method="post" action="/account/oidc/link" {
+                    form.fields method="post" action="/account/oidc/link" {
+                        (password_input(t::YourPassword, "password", "current-password"))
                         button { (t::ServiceLink { name: &provider.config.name }) }
                     }
                 }

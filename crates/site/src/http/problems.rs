@@ -11,12 +11,13 @@ use super::session::Session;
 use super::statements;
 use super::upload::{self, StoredUpload};
 use crate::app::App;
-use crate::core::access::{self, ProblemAccess};
+use crate::core::access::{self, ProblemAccess, Tie};
 use crate::core::package::Manifest;
 use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::core::visibility::visible;
 use crate::core::work::Work;
+use crate::db::contest;
 use crate::db::problem::{self, Problem, Tag, Version, Visibility};
 use crate::db::submission::{self, Filter};
 use crate::jobs::packages as archives;
@@ -177,8 +178,15 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let list: Vec<_> = list
         .into_iter()
         .map(|one| {
-            let relation =
-                access::submission(session.viewer(), one.user_id, one.owner_id, None, false);
+            let tie = Tie {
+                author: one.user_id,
+                problem_owner: one.owner_id,
+                // The list contains no submissions in contests.
+                manages_contest: None,
+                is_over: true,
+                is_teammate: false,
+            };
+            let relation = access::submission(session.viewer(), tie);
             (one, visible(relation, None, now))
         })
         .collect();
@@ -201,7 +209,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
             h2 { @if access.edit { (t::Submissions) } @else { (t::YourSubmissions) } }
             (submissions(&list, None))
         }
-        @if access.edit { (settings(&app, &problem, &manifest).await?) }
+        @if access.edit { (settings(&app, &session, &problem, &manifest).await?) }
     };
     Ok(page(&session, &problem.name, main).into_response())
 }
@@ -221,7 +229,18 @@ fn tag_links(tags: Vec<Tag>) -> Markup {
 }
 
 /// What the owner of a problem may change.
-async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Markup> {
+async fn settings(
+    app: &App,
+    session: &Session,
+    problem: &Problem,
+    manifest: &Manifest,
+) -> Page<Markup> {
+    let (viewer, now) = (session.viewer(), Time::now());
+    let uses = contest::uses(&app.db, problem.id, session.user_id()?).await?;
+    let kept = uses
+        .iter()
+        .filter(|one| !one.takes_version(viewer.is_admin(), now));
+    let kept = kept.count();
     Ok(html! {
         h2 { (t::Settings) }
         form.fields method="post" action={ "/problems/" (problem.id) "/edit" } {
@@ -246,6 +265,7 @@ async fn settings(app: &App, problem: &Problem, manifest: &Manifest) -> Page<Mar
                 input type="checkbox" name="rejudge" value="1";
                 (t::ProblemMergeRejudge)
             }
+            @if kept > 0 { p.hint #kept { (t::ProblemMergeKept { count: kept }) } }
             label { (t::YourPassword)
                 input name="password" type="password" autocomplete="current-password" required; }
             button { (t::ProblemMergeButton) }

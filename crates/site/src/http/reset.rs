@@ -4,13 +4,14 @@ use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::page;
 use super::parts::password_input;
-use super::session::{LASTS, Session, begin};
+use super::session::Session;
+use super::sign_in::{KeptFields, enter_with_new, kept_inputs};
 use crate::app::App;
 use crate::core::account;
 use crate::core::back::Back;
 use crate::core::time::Time;
 use crate::core::token::Token;
-use crate::db::password::{self, Reason};
+use crate::db::password;
 use crate::db::user::User;
 use crate::db::{Executor, reset, totp};
 use crate::text::t;
@@ -47,6 +48,7 @@ pub async fn form(
         form.fields method="post" {
             input type="hidden" name="login" value=(user.login) autocomplete="username";
             (password_input(t::PasswordNext, "new", "new-password"))
+            (kept_inputs(&app.db, user.id).await?)
             button { (t::ResetSet) }
         }
         p.hint { (t::ResetSessionsEnd) }
@@ -58,6 +60,8 @@ pub async fn form(
 #[derive(Deserialize)]
 pub struct Chosen {
     new: String,
+    #[serde(flatten)]
+    kept: KeptFields,
 }
 
 /// `POST /reset/{token}`.
@@ -73,14 +77,14 @@ pub async fn choose(
     let mut tx = app.db.begin().await?;
     let user = reset::take(&mut tx, digest(&token)?, Time::now()).await?;
     let user = user.ok_or(PageError::NotFound)?;
-    password::set(&mut tx, user, &hash, Reason::Replaced, None).await?;
+    password::set(&mut tx, user, &hash, None, form.kept.read()).await?;
     reset::delete_expired(&mut tx, Time::now()).await?;
     tx.commit().await?;
-    app.pending.remove_of_user(user);
+    app.pending.remove_of(user);
     let generator = totp::of_user(&app.db, user).await?;
     if generator.is_some_and(|found| found.confirmed().is_some()) {
         // The link replaces only the password, not the one-time password.
         return Ok(Redirect::to("/sign-in").into_response());
     }
-    begin(&app, &client, user, LASTS, &Back::default()).await
+    enter_with_new(&app, &client, user, hash, false, &Back::default()).await
 }

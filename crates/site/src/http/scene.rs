@@ -15,6 +15,7 @@ use crate::text::t;
 use maud::{Markup, Render, html};
 
 /// A contest and what the viewer may do in it.
+#[derive(Clone)]
 pub struct Scene {
     pub contest: Contest,
     pub access: ContestAccess,

@@ -1,6 +1,5 @@
 //! The user of a request, and the cookies that name the user.
 
-use super::actor::Actor;
 use super::client::Client;
 use super::error::{Page, PageError};
 use crate::app::App;
@@ -8,8 +7,9 @@ use crate::core::access::Viewer;
 use crate::core::back::Back;
 use crate::core::time::Time;
 use crate::core::token::Token;
-use crate::db::session;
+use crate::db::credential::{self, Proof};
 use crate::db::user::{self, User};
+use crate::db::{Tx, audit, session};
 use crate::text;
 use axum::extract::FromRequestParts;
 use axum::http::header::{COOKIE, SET_COOKIE};
@@ -77,6 +77,17 @@ impl Session {
     /// The digest of the session's token.
     pub fn digest(&self) -> Option<[u8; 32]> {
         self.token.as_ref().map(Token::digest)
+    }
+
+    /// Checks that the session has not ended since the request began, and keeps it until the
+    /// transaction ends. Needed for everything that outlives the session, such as tokens.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub async fn hold(&self, tx: &mut Tx) -> Page<()> {
+        let digest = self.digest().ok_or(PageError::SignIn)?;
+        let is_held = session::hold(tx, digest, Time::now()).await?;
+        is_held.then_some(()).ok_or(PageError::SignIn)
     }
 
     /// Whether the user decides on what is judged: a teacher, the owner of a problem or the staff
@@ -148,8 +159,8 @@ impl FromRequestParts<Arc<App>> for Session {
             Some(token) => session::user(&app.db, token.digest(), Time::now()).await?,
             None => None,
         };
-        if let (Some(user), Some(actor)) = (&user, parts.extensions.get::<Actor>()) {
-            actor.set(user.id, &user.login);
+        if let Some(user) = &user {
+            audit::act_as(user.id, &user.login);
         }
         if let Some(tag) = user.as_ref().and_then(|user| user.locale.as_ref()) {
             text::set_language(tag);
@@ -190,16 +201,35 @@ pub fn cookie(
     AppendHeaders([cookie_header(app, name, value, lasts)])
 }
 
-/// Begins a session, and redirects to `back`.
-pub async fn begin(app: &App, client: &Client, user: i64, lasts: Duration, back: &Back) -> Page {
+/// A sign-in whose user has shown enough.
+#[derive(Debug)]
+pub struct Entry<'e> {
+    /// The user.
+    pub user: i64,
+    /// What the user has shown.
+    pub proof: &'e Proof,
+    /// Whether the user has also shown a one-time password.
+    pub has_code: bool,
+    /// How long the session lasts.
+    pub lasts: Duration,
+    /// The page that follows.
+    pub back: &'e Back,
+}
+
+/// Begins a session if the user's proof still holds, and redirects to the page that follows.
+pub async fn begin(app: &App, client: &Client, entry: Entry<'_>) -> Page {
+    let Entry { user, lasts, .. } = entry;
     let token = Token::random();
     let now = Time::now();
     let mut tx = app.db.begin().await?;
+    if !credential::holds(&mut tx, user, entry.proof, entry.has_code).await? {
+        return Err(PageError::SignIn);
+    }
     session::delete_expired(&mut tx, now).await?;
     session::insert(&mut tx, token.digest(), user, now, now.after(lasts)).await?;
     let address = client.address.to_string();
     session::describe(&mut tx, token.digest(), &address, &client.agent).await?;
     tx.commit().await?;
     let cookie = cookie(app, NAME, &token.hex(), lasts);
-    Ok((cookie, Redirect::to(back.or("/contests"))).into_response())
+    Ok((cookie, Redirect::to(entry.back.or("/contests"))).into_response())
 }

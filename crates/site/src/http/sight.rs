@@ -5,7 +5,7 @@ use super::error::{Page, PageError};
 use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
-use crate::core::access;
+use crate::core::access::{self, Tie};
 use crate::core::time::Time;
 use crate::core::visibility::{Relation, Rules, Visible, visible};
 use crate::db::contest::{self, RoundProblem};
@@ -52,7 +52,23 @@ impl<'a> Sight<'a> {
         };
         let teammate = self.is_teammate(one.participant_id).await?;
         let viewer = self.session.viewer();
-        let relation = access::submission(viewer, one.user_id, one.owner_id, manages, teammate);
+        let is_over = match &problem {
+            // Only an owner without a role in the contest depends on it.
+            Some(problem) if viewer.id() == Some(one.owner_id) && manages == Some(false) => {
+                let additional =
+                    participant::most_additional(&self.app.db, problem.contest_id).await?;
+                problem.schedule().over(additional) <= Time::now()
+            }
+            _ => true,
+        };
+        let tie = Tie {
+            author: one.user_id,
+            problem_owner: one.owner_id,
+            manages_contest: manages,
+            is_over,
+            is_teammate: teammate,
+        };
+        let relation = access::submission(viewer, tie);
         if let Some(problem) = &mut problem
             && relation == Relation::Author
         {

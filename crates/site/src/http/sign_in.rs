@@ -1,24 +1,24 @@
 //! The first page; sign-in, sign-up and sign-out.
 
-use super::actor::Actor;
 use super::client::Client;
-use super::error::{Page, PageError, Rush};
+use super::error::{Page, PageError};
 use super::layout::page;
 use super::mistake::Mistake;
 use super::parts::password_input;
 use super::refusal::Refusal;
-use super::session::{LASTS, NAME, PENDING, Session, begin, cookie, lasts};
+use super::session::{Entry, LASTS, NAME, PENDING, Session, begin, cookie, lasts};
 use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::back::Back;
 use crate::core::pending::{PENDING_LASTS, SignIn};
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
-use crate::db::password::{self, Reason};
+use crate::db::credential::{Kept, Proof};
+use crate::db::password;
 use crate::db::user::{self, NewUser, Role, User};
-use crate::db::{Db, session, setting, totp};
+use crate::db::{Db, api_token, audit, identity, session, setting, totp};
 use crate::text::{Message, t};
-use axum::extract::{Extension, Form, Path, State};
+use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -83,7 +83,6 @@ pub struct Credentials {
 /// `POST /sign-in`.
 pub async fn sign_in(
     State(app): State<Arc<App>>,
-    actor: Option<Extension<Actor>>,
     client: Client,
     Form(form): Form<Credentials>,
 ) -> Page {
@@ -92,13 +91,22 @@ pub async fn sign_in(
         return Err(PageError::TooOften(delay));
     }
     let user = user::by_login(&app.db, &form.login).await?;
+    if let Some(user) = &user {
+        audit::act_as(user.id, &user.login);
+    }
     let stored = user.as_ref().map(|user| user.password.as_str());
     let fits = is_password(&app, &client, &form.login, stored, &form.password).await?;
     let Some(user) = user.filter(|user| fits && user.disabled_at.is_none()) else {
         app.failures_of_address.count(network, now);
         return Err(Mistake::WrongSignIn.into());
     };
-    enter(&app, actor, &client, &user, form.keep.is_some(), form.back).await
+    let entering = Entering {
+        proof: Proof::Password(user.password.clone()),
+        user: &user,
+        keep: form.keep.is_some(),
+        back: form.back,
+    };
+    enter(&app, &client, entering).await
 }
 
 /// Whether a password is that of a login, whose hash is stored if the login exists. Wrong ones are
@@ -141,31 +149,67 @@ pub async fn check_password<'s>(
     fits.then_some(user).ok_or(Mistake::WrongPassword.into())
 }
 
+/// A user that has signed in without a one-time password.
+#[derive(Debug)]
+pub struct Entering<'u> {
+    /// The user.
+    pub user: &'u User,
+    /// What the user has shown.
+    pub proof: Proof,
+    /// Whether the user wants to stay signed in.
+    pub keep: bool,
+    /// The page that follows.
+    pub back: Back,
+}
+
 /// Begins the session of a user that has signed in, or asks for a one-time password first.
-pub async fn enter(
-    app: &App,
-    actor: Option<Extension<Actor>>,
-    client: &Client,
-    user: &User,
-    keep: bool,
-    back: Back,
-) -> Page {
+pub async fn enter(app: &App, client: &Client, entering: Entering<'_>) -> Page {
+    let Entering {
+        user,
+        proof,
+        keep,
+        back,
+    } = entering;
+    audit::act_as(user.id, &user.login);
     let generator = totp::of_user(&app.db, user.id).await?;
     if generator.is_some_and(|found| found.confirmed().is_some()) {
         let sign_in = SignIn {
             user: user.id,
+            proof,
             keep,
             back,
         };
-        let token = app.pending.add(sign_in, Instant::now());
-        let token = token.ok_or(PageError::Busy(Rush::SignIn))?;
+        let token = app.pending.add(user.id, sign_in, Instant::now());
         let cookie = cookie(app, PENDING, &token.hex(), PENDING_LASTS);
         return Ok((cookie, Redirect::to("/sign-in/code")).into_response());
     }
-    if let Some(Extension(actor)) = actor {
-        actor.set(user.id, &user.login);
-    }
-    begin(app, client, user.id, lasts(keep), &back).await
+    let entry = Entry {
+        user: user.id,
+        proof: &proof,
+        has_code: false,
+        lasts: lasts(keep),
+        back: &back,
+    };
+    begin(app, client, entry).await
+}
+
+/// Begins the session of a user that has chosen a password.
+pub async fn enter_with_new(
+    app: &App,
+    client: &Client,
+    user: i64,
+    hash: String,
+    has_code: bool,
+    back: &Back,
+) -> Page {
+    let entry = Entry {
+        user,
+        proof: &Proof::Password(hash),
+        has_code,
+        lasts: LASTS,
+        back,
+    };
+    begin(app, client, entry).await
 }
 
 fn sign_up_page(session: &Session, title: impl Message + Copy) -> Response {
@@ -267,7 +311,7 @@ async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
         id => id?,
     };
     tx.commit().await?;
-    begin(app, client, id, LASTS, &form.back).await
+    enter_with_new(app, client, id, password, false, &form.back).await
 }
 
 /// `POST /sign-up`.
@@ -318,8 +362,49 @@ pub async fn sign_out(State(app): State<Arc<App>>, session: Session) -> Page {
     Ok((cookie, Redirect::to("/")).into_response())
 }
 
+/// What a user keeps although the password is new, as the form sends it.
+#[derive(Debug, Default, Deserialize)]
+pub struct KeptFields {
+    keep_tokens: Option<String>,
+    keep_identities: Option<String>,
+}
+
+impl KeptFields {
+    /// What the user keeps. No session is kept.
+    pub fn read(&self) -> Kept {
+        Kept {
+            session: None,
+            tokens: self.keep_tokens.is_some(),
+            identities: self.keep_identities.is_some(),
+        }
+    }
+}
+
+/// The credentials that end with the old password unless the user keeps them.
+pub async fn kept_inputs(db: &Db, user: i64) -> Page<Markup> {
+    let tokens = api_token::of_user(db, user).await?;
+    let identities = identity::of_user(db, user).await?;
+    let join = |names: Vec<&str>| names.join(", ");
+    Ok(html! {
+        @if !tokens.is_empty() {
+            @let names = join(tokens.iter().map(|one| one.name.as_str()).collect());
+            label.check {
+                input type="checkbox" name="keep_tokens" value="1";
+                (t::PasswordKeepTokens { names })
+            }
+        }
+        @if !identities.is_empty() {
+            @let names = join(identities.iter().map(|one| one.issuer.as_str()).collect());
+            label.check {
+                input type="checkbox" name="keep_identities" value="1";
+                (t::PasswordKeepIdentities { names })
+            }
+        }
+    })
+}
+
 /// `GET /password`.
-pub async fn password_form(session: Session) -> Page {
+pub async fn password_form(State(app): State<Arc<App>>, session: Session) -> Page {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     let main = html! {
         h1 { (t::PasswordChange) }
@@ -328,6 +413,7 @@ pub async fn password_form(session: Session) -> Page {
             input type="text" name="login" autocomplete="username" value=(user.login) hidden;
             (password_input(t::PasswordPresent, "old", "current-password"))
             (password_input(t::PasswordNext, "new", "new-password"))
+            (kept_inputs(&app.db, user.id).await?)
             button { (t::PasswordChange) }
         }
         p.hint { (t::PasswordSessionsEnd) }
@@ -340,6 +426,8 @@ pub async fn password_form(session: Session) -> Page {
 pub struct NewPassword {
     old: String,
     new: String,
+    #[serde(flatten)]
+    kept: KeptFields,
 }
 
 /// `POST /password`.
@@ -358,11 +446,12 @@ pub async fn change_password(
     let hash = app.passwords.hash(&form.new).await?;
     let mut tx = app.db.begin().await?;
     // A link for a new password may have been used since the old password was verified.
-    let reason = Reason::Changed(&user.password);
-    if !password::set(&mut tx, user.id, &hash, reason, None).await? {
+    let old = Some(user.password.as_str());
+    if !password::set(&mut tx, user.id, &hash, old, form.kept.read()).await? {
         return Err(Mistake::WrongPresentPassword.into());
     }
     tx.commit().await?;
-    app.pending.remove_of_user(user.id);
-    begin(&app, &client, user.id, LASTS, &Back::default()).await
+    app.pending.remove_of(user.id);
+    // The session that ends had the one-time password.
+    enter_with_new(&app, &client, user.id, hash, true, &Back::default()).await
 }

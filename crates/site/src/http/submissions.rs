@@ -3,7 +3,7 @@
 use super::client::Client;
 use super::error::{InternalError, Page, PageError};
 use super::layout::{crumbs, live_page, page};
-use super::live::{Seat, changes};
+use super::live::{Seat, changes, differences, digest};
 use super::notices::notices;
 use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
 use super::problems::Place;
@@ -19,9 +19,10 @@ use crate::core::protocol::{Protocol, Test};
 use crate::core::score::Score;
 use crate::core::visibility::Visible;
 use crate::db::contest::RoundProblem;
-use crate::db::judgement::{self, Past, State as JudgementState};
+use crate::db::judgement::{self, Past};
 use crate::db::participant;
 use crate::db::submission::{self, Filter, Kind, Submission};
+use crate::judging::live::Change;
 use crate::text::{self, Message, t};
 use axum::extract::{Form, Path, Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -89,6 +90,25 @@ pub async fn list(
     Ok(page(&session, title, main).into_response())
 }
 
+/// The submissions of the viewer and the viewer's team to a contest, or `all`, as the viewer sees
+/// them.
+async fn listed(
+    app: &App,
+    session: &Session,
+    (contest, all): (i64, bool),
+    before: Option<i64>,
+) -> Page<Vec<(Submission, Visible)>> {
+    let user = session.user_id()?;
+    let filter = Filter {
+        contest: Some(contest),
+        user: (!all).then_some(user),
+        before,
+        ..Filter::default()
+    };
+    let list = submission::page(&app.db, filter, PAGE_ROWS).await?;
+    looked_at(app, session, list).await
+}
+
 /// `GET /contests/{id}/submissions`: the viewer's own, or all for the staff.
 pub async fn of_contest(
     State(app): State<Arc<App>>,
@@ -97,15 +117,8 @@ pub async fn of_contest(
     Query(place): Query<Place>,
 ) -> Page {
     let scene = Scene::of(&app, &session, id).await?;
-    let user = session.user_id()?;
-    let filter = Filter {
-        contest: Some(id),
-        user: (!scene.access.manage).then_some(user),
-        before: place.before,
-        ..Filter::default()
-    };
-    let list = submission::page(&app.db, filter, PAGE_ROWS).await?;
-    let list = looked_at(&app, &session, list).await?;
+    let whose = (id, scene.access.manage);
+    let list = listed(&app, &session, whose, place.before).await?;
     let more = format!("/contests/{id}/submissions");
     let main = html! {
         (scene.top(&session, Some(&t::Submissions)))
@@ -145,39 +158,39 @@ pub struct Which {
     judgement: Option<i64>,
 }
 
-/// `GET /submissions/{id}`.
-pub async fn show(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Query(which): Query<Which>,
-) -> Page {
-    let (one, round_problem, visible) = find(&app, &session, id).await?;
+/// The part of the page of a submission that changes.
+struct Piece {
+    main: Markup,
+    /// Whether it will change by itself.
+    is_live: bool,
+    /// Whether a judgement of the submission waits or runs; staff only.
+    is_open: bool,
+}
+
+/// The part of the page of a submission that changes, with a judgement that staff may choose.
+async fn piece(
+    app: &App,
+    (one, round_problem, visible): (&Submission, Option<&RoundProblem>, Visible),
+    chosen: Option<i64>,
+) -> Page<Piece> {
+    let id = one.id;
     let history = if visible.faults {
         judgement::history(&app.db, id).await?
     } else {
         Vec::new()
     };
-    let shown = which
-        .judgement
+    let shown = chosen
         .filter(|id| history.iter().any(|past| past.id == *id))
         .unwrap_or(one.judgement_id);
     let details = judgement::details(&app.db, shown).await?;
     let fault = details.and_then(|details| details.fault);
     let running = app.live.progress(shown);
-    let protocol = protocol(&app, shown, visible).await?;
-    let source = submission::source(&app.db, id)
-        .await?
-        .ok_or(PageError::NotFound)?;
-    let previous = submission::previous(&app.db, &one).await?;
-    let title = t::SubmissionTitle { id: id.to_string() };
-    let is_open = matches!(one.state, JudgementState::Queued | JudgementState::Running)
-        || judgement::is_open(&app.db, id).await?;
+    let protocol = protocol(app, shown, visible).await?;
+    let is_open =
+        visible.faults && (one.awaits_result(visible) || judgement::is_open(&app.db, id).await?);
     let main = html! {
-        (crumbs(&[("/submissions", &t::Submissions)], format!("#{id}")))
-        h1 { (title) }
         div data-live {
-            (facts(&one, round_problem.as_ref(), visible))
+            (facts(one, round_problem, visible))
             @if history.len() > 1 { (past(&history, id, shown)) }
             @if visible.faults && let Some(fault) = fault {
                 h2 { (t::SubmissionJudgeFailed) } pre tabindex="0" { "\n" (fault) }
@@ -190,11 +203,38 @@ pub async fn show(
                 p { (t::SubmissionProgress { done, all }) }
             }
             @if !protocol.tests.is_empty() { h2 { (t::SubmissionTests) } (tests(&protocol)) }
-            @if !visible.protocol && let Some(problem) = &round_problem {
+            @if !visible.protocol && let Some(problem) = round_problem {
                 p.hint { (t::SubmissionFullResults { time: time(problem.full_results) }) }
             }
         }
-        @if visible.faults { (actions(&one, is_open)) }
+    };
+    Ok(Piece {
+        main,
+        is_live: is_open || one.awaits_result(visible),
+        is_open,
+    })
+}
+
+/// `GET /submissions/{id}`.
+pub async fn show(
+    State(app): State<Arc<App>>,
+    session: Session,
+    Path(id): Path<i64>,
+    Query(which): Query<Which>,
+) -> Page {
+    let (one, round_problem, visible) = find(&app, &session, id).await?;
+    let seen = (&one, round_problem.as_ref(), visible);
+    let piece = piece(&app, seen, which.judgement).await?;
+    let source = submission::source(&app.db, id)
+        .await?
+        .ok_or(PageError::NotFound)?;
+    let previous = submission::previous(&app.db, &one).await?;
+    let title = t::SubmissionTitle { id: id.to_string() };
+    let main = html! {
+        (crumbs(&[("/submissions", &t::Submissions)], format!("#{id}")))
+        h1 { (title) }
+        (piece.main)
+        @if visible.manage { (actions(&one, piece.is_open)) }
         h2 { (t::SubmitSource) }
         p {
             a href={ "/submissions/" (id) "/source" } {
@@ -209,7 +249,7 @@ pub async fn show(
         }
         (source::view(&source, &one.language))
     };
-    let answer = if is_open {
+    let answer = if piece.is_live {
         live_page(&session, title, &format!("/submissions/{id}/live"), main)
     } else {
         page(&session, title, main)
@@ -379,9 +419,22 @@ pub async fn live(
     client: Client,
     Path(id): Path<i64>,
 ) -> Page {
-    find(&app, &session, id).await?;
+    let (_, _, visible) = find(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
-    Ok(seat.events(&app, move |change| change.submission == id))
+    let concerns = move |change: &Change| change.submission == id;
+    if visible.faults {
+        return Ok(seat.events(&app, concerns));
+    }
+    let receiver = app.live.subscribe();
+    let look = move || {
+        let (app, session) = (app.clone(), session.clone());
+        async move {
+            let (one, round_problem, visible) = find(&app, &session, id).await?;
+            let piece = piece(&app, (&one, round_problem.as_ref(), visible), None).await?;
+            Ok((digest(&piece.main), piece.is_live))
+        }
+    };
+    Ok(seat.respond(differences(receiver, concerns, look).await?))
 }
 
 /// The viewer and the members of the viewer's team.
@@ -406,12 +459,26 @@ pub async fn live_of_contest(
 ) -> Page {
     let scene = Scene::of(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
-    let all = scene.access.manage;
+    let notices = notices(&app, scene.clone());
+    if scene.access.manage {
+        let concerns = move |change: &Change| change.contest == Some(id);
+        let submissions = changes(app.live.subscribe(), "change", concerns);
+        return Ok(seat.respond(stream::select(submissions, notices)));
+    }
     let users = team(&app, &session, &scene).await?;
-    let submissions = changes(app.live.subscribe(), "change", move |change| {
-        change.contest == Some(id) && (all || users.contains(&change.user))
-    });
-    let notices = notices(&app, scene);
+    // The change of a whole set has no user.
+    let concerns = move |change: &Change| {
+        change.contest == Some(id) && (change.user == 0 || users.contains(&change.user))
+    };
+    let receiver = app.live.subscribe();
+    let look = move || {
+        let (app, session) = (app.clone(), session.clone());
+        async move {
+            let list = listed(&app, &session, (id, false), None).await?;
+            Ok(digest(&parts::submissions(&list, None)))
+        }
+    };
+    let submissions = differences(receiver, concerns, look).await?;
     Ok(seat.respond(stream::select(submissions, notices)))
 }
 
@@ -428,7 +495,7 @@ pub async fn managed(
     id: i64,
 ) -> Page<(Submission, Option<RoundProblem>)> {
     let (one, round_problem, visible) = find(app, session, id).await?;
-    if visible.faults {
+    if visible.manage {
         Ok((one, round_problem))
     } else {
         Err(PageError::NotFound)

@@ -98,6 +98,7 @@ pub async fn make(State(app): State<Arc<App>>, session: Session, Form(form): For
     let now = Time::now();
     let expires = now.after(DAY * u32::try_from(form.days).unwrap_or(1));
     let mut tx = app.db.begin().await?;
+    session.hold(&mut tx).await?;
     if api_token::of_user(&mut tx, user).await?.len() >= MAX_TOKENS {
         return Err(Refusal::TooManyTokens { max: MAX_TOKENS }.into());
     }

@@ -1,6 +1,5 @@
 //! One-time passwords of the signed-in user, and the second step of signing in.
 
-use super::actor::Actor;
 use super::client::Client;
 use super::error::{Page, PageError};
 use super::layout::page;
@@ -12,8 +11,7 @@ use super::sign_in::check_password;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::totp as rules;
-use crate::db::user;
-use crate::db::{reset, session as sessions, totp};
+use crate::db::{audit, credential, reset, session as sessions, totp, user};
 use crate::text::t;
 use axum::extract::{Form, State};
 use axum::http::HeaderMap;
@@ -132,6 +130,7 @@ pub async fn confirm(
     app.failures_of_code.forget(&id);
     let codes = rules::recovery_codes();
     totp::confirm(&mut tx, id, period, &codes, now).await?;
+    session.hold(&mut tx).await?;
     if let Some(own) = session.digest() {
         sessions::delete_others(&mut tx, id, own).await?;
     }
@@ -183,7 +182,6 @@ pub async fn code_form(session: Session) -> Response {
 /// `POST /sign-in/code`.
 pub async fn sign_in(
     State(app): State<Arc<App>>,
-    actor: Option<axum::Extension<Actor>>,
     client: Client,
     headers: HeaderMap,
     Form(form): Form<Code>,
@@ -191,21 +189,28 @@ pub async fn sign_in(
     let token = session::pending_token(&app, &headers).ok_or(PageError::SignIn)?;
     let pending = app.pending.get(&token, Instant::now());
     let pending = pending.ok_or(PageError::SignIn)?;
-    admit_code(&app, pending.user)?;
-    let mut tx = app.db.begin().await?;
-    let found = user::by_id(&mut tx, pending.user).await?;
+    let found = user::by_id(&app.db, pending.user).await?;
     let user = found.filter(|user| user.disabled_at.is_none());
     let user = user.ok_or(PageError::SignIn)?;
+    audit::act_as(user.id, &user.login);
+    admit_code(&app, user.id)?;
+    let mut tx = app.db.begin().await?;
+    if !credential::holds(&mut tx, user.id, &pending.proof, true).await? {
+        return Err(PageError::SignIn);
+    }
     if !totp::accept(&mut tx, user.id, &form.code, Time::now()).await? {
         return Err(Mistake::WrongCode.into());
     }
     reset::delete_expired(&mut tx, Time::now()).await?;
     tx.commit().await?;
-    app.pending.remove(&token);
+    app.pending.take(&token, Instant::now());
     app.failures_of_code.forget(&user.id);
-    if let Some(axum::Extension(actor)) = actor {
-        actor.set(user.id, &user.login);
-    }
-    let lasts = session::lasts(pending.keep);
-    session::begin(&app, &client, user.id, lasts, &pending.back).await
+    let entry = session::Entry {
+        user: user.id,
+        proof: &pending.proof,
+        has_code: true,
+        lasts: session::lasts(pending.keep),
+        back: &pending.back,
+    };
+    session::begin(&app, &client, entry).await
 }

@@ -13,11 +13,13 @@ use super::vocabulary;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
+use crate::db::credential::{self, Kept};
 use crate::db::setting::{self, SignUp};
 use crate::db::user::{self, Role, User};
 use crate::db::{Tx, merge, reset, session, totp};
 use crate::text::t;
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Path, Query, Request, State};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
@@ -44,6 +46,12 @@ pub fn check_admin(session: &Session) -> Page<i64> {
         .id()
         .filter(|_| session.viewer().is_admin());
     id.ok_or(PageError::NotFound)
+}
+
+/// Checks the rights before a handler reads the address and the form of a request.
+pub async fn only_admins(session: Session, request: Request, next: Next) -> Page {
+    check_admin(&session)?;
+    Ok(next.run(request).await)
 }
 
 async fn find(app: &App, session: &Session, id: i64) -> Page<User> {
@@ -220,6 +228,7 @@ pub async fn make_reset_link(
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     reset::insert(&mut tx, token.digest(), id, now, now.after(LINK_LASTS)).await?;
+    session.hold(&mut tx).await?;
     tx.commit().await?;
     let link = format!("/reset/{}", token.hex());
     user_page(&app, &session, id, Some(&link)).await
@@ -310,10 +319,15 @@ pub async fn merge(
         return Err(Mistake::SameUser.into());
     }
     merge::merge(&mut tx, &from, &into).await?;
-    // The user may have gained rights.
-    session::delete_of_user(&mut tx, into.id).await?;
+    // The user may have gained rights, which older credentials must not have.
+    let kept = Kept {
+        identities: true,
+        ..Kept::default()
+    };
+    credential::end(&mut tx, into.id, kept).await?;
     check_has_admin(&mut tx).await?;
     tx.commit().await?;
+    app.pending.remove_of(into.id);
     Ok(Redirect::to(&format!("/users/{}", into.id)).into_response())
 }
 
@@ -361,6 +375,7 @@ pub async fn change_settings(
         SignUp::Open | SignUp::Closed => String::new(),
     };
     let mut tx = app.db.begin().await?;
+    session.hold(&mut tx).await?;
     setting::set(&mut tx, setting::SIGN_UP, form.sign_up.text()).await?;
     setting::set(&mut tx, setting::SIGN_UP_LINK, &digest).await?;
     tx.commit().await?;

@@ -3,7 +3,8 @@
 use super::{JobError, Running};
 use crate::core::time::Time;
 use crate::db::rejudging::{self, Filter, NewSet};
-use crate::db::{contest, problem};
+use crate::db::user::{self, Role};
+use crate::db::{contest, job, problem};
 
 impl Running<'_> {
     pub(super) fn merge_problems(
@@ -14,17 +15,38 @@ impl Running<'_> {
     ) -> Result<(), JobError> {
         self.block_on(async {
             let mut tx = self.app().db.begin().await?;
+            let creator = self.job.created_by;
+            let user = user::by_id(&mut tx, creator).await?;
+            let is_admin = user.is_some_and(|user| user.role == Role::Admin);
             for id in [from, into] {
-                if problem::by_id(&mut tx, id).await?.is_none() {
+                let found = problem::by_id(&mut tx, id).await?;
+                // The rights of the user may have changed since the job was added.
+                if found.is_none_or(|one| !is_admin && one.owner_id != creator) {
                     return Err(JobError::NoProblem);
                 }
             }
             let now = Time::now();
-            let version = problem::merge(&mut tx, from, into, self.job.created_by, now).await?;
+            let version = problem::merge(&mut tx, from, into, creator, now).await?;
             let version = version.ok_or(JobError::NoPackage)?;
             let mut page = format!("/problems/{into}");
             if rejudge {
-                contest::use_version(&mut tx, into, version).await?;
+                let mut lines = Vec::new();
+                for one in contest::uses(&mut tx, into, creator).await? {
+                    if one.takes_version(is_admin, now) {
+                        contest::use_version(&mut tx, one.round_problem_id, version).await?;
+                    } else if is_admin || one.is_managed() {
+                        lines.push(format!(
+                            "the round {} of the contest {} runs and keeps its version",
+                            one.round_name, one.contest_name
+                        ));
+                    } else {
+                        lines.push(format!(
+                            "a round of contest {}, which you do not manage, keeps its version",
+                            one.contest_id
+                        ));
+                    }
+                }
+                job::write_in(&mut tx, self.job.id, &lines, now).await?;
                 let filter = Filter {
                     problem: Some(into),
                     ..Filter::default()
@@ -36,7 +58,8 @@ impl Running<'_> {
                     problem_id: Some(into),
                     auto_apply: false,
                     priority: rejudging::PRIORITY,
-                    user: self.job.created_by,
+                    user: creator,
+                    all: is_admin,
                 };
                 let (set, size) = rejudging::insert(&mut tx, &new, now).await?;
                 if size > 0 {

@@ -148,14 +148,19 @@ fn link_for_a_password_works_once_and_ends_sessions_and_tokens() {
 }
 
 #[test]
-fn own_new_password_ends_other_sessions_but_not_tokens() {
+fn own_new_password_ends_other_sessions_and_tokens_that_are_not_kept() {
     let site = Site::start(None);
     first_admin(&site);
     let mut bob = new_user(&site, "bob");
     let token = super::api::token(&mut bob, "read");
     let mut other = Browser::new(&site);
     assert_eq!(sign_in(&mut other, "bob", PASSWORD).0, 303);
-    let fields = [("old", PASSWORD), ("new", "battery staple")];
+    assert!(bob.get("/password").body.contains("name=\"keep_tokens\""));
+    let fields = [
+        ("old", PASSWORD),
+        ("new", "battery staple"),
+        ("keep_tokens", "1"),
+    ];
     assert_eq!(bob.post("/password", &fields).status, 303);
     assert_eq!(bob.get("/account").status, 200);
     assert_eq!(other.get("/account").status, 303);
@@ -164,6 +169,13 @@ fn own_new_password_ends_other_sessions_but_not_tokens() {
     // A password that an administrator sets ends the tokens, too.
     site.run(&["user", "set-password"], &["bob"]).output();
     assert_eq!(bob.get("/account").status, 303);
+    let program = Browser::new(&site).get_as(&token, "/api/v1/me");
+    assert_eq!(program.status, 401, "{program:#?}");
+    // So does the user's own new password, if the user does not keep them.
+    let mut eve = new_user(&site, "eve");
+    let token = super::api::token(&mut eve, "read");
+    let fields = [("old", PASSWORD), ("new", "battery staple")];
+    assert_eq!(eve.post("/password", &fields).status, 303);
     let program = Browser::new(&site).get_as(&token, "/api/v1/me");
     assert_eq!(program.status, 401, "{program:#?}");
 }

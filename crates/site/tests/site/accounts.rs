@@ -27,7 +27,7 @@ pub fn element(page: &str, id: &str) -> String {
 }
 
 /// The number of a user in the list of administrators.
-fn user_id(admin: &mut Browser, login: &str) -> String {
+pub fn user_id(admin: &mut Browser, login: &str) -> String {
     let page = scraper::Html::parse_document(&admin.get("/users").body);
     let selector = scraper::Selector::parse("main a[href^='/users/']").expect("a selector");
     let mut links = page.select(&selector);

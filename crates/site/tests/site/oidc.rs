@@ -6,6 +6,7 @@ use super::support::{Answer, Browser, Site, postgres};
 use super::{first_admin, make_contest};
 use serde_json::json;
 
+const PASSWORD: &str = "correct horse";
 const SITE: &str = "http://127.0.0.1:9";
 
 /// Starts a site with a provider.
@@ -60,7 +61,7 @@ fn sign_in(browser: &mut Browser, provider: &Provider) -> Answer {
 /// Begins to link the account and lets the person agree. Returns the path to which the browser
 /// returns.
 fn linking(browser: &mut Browser, provider: &Provider) -> String {
-    let page = browser.post("/account/oidc/link", &[]);
+    let page = browser.post("/account/oidc/link", &[("password", PASSWORD)]);
     assert_eq!(page.status, 200, "{page:#?}");
     let start = format!("href=\"{}", provider.url);
     let rest = page.body.split(&start).nth(1).expect("a link");
@@ -168,6 +169,10 @@ fn users_link_their_accounts_where_no_users_are_added() {
         );
         let refused = bob.post_from("cross-site", "/account/oidc/link", &[]);
         assert_eq!(refused.status, 403, "a form of another site");
+        for fields in [&[("password", "wrong horse")][..], &[]] {
+            let refused = bob.post("/account/oidc/link", fields);
+            assert_eq!(refused.status, 422, "a link outlives the session");
+        }
         let back = linking(&mut bob, &provider);
         // Another user cannot end the flow, not even with the same browser.
         let mut eve = Browser::new(&site);
@@ -196,6 +201,54 @@ fn users_link_their_accounts_where_no_users_are_added() {
         let refused = sign_in(&mut Browser::new(&site), &provider);
         assert_eq!(refused.status, 403, "{refused:#?}");
     });
+}
+
+#[test]
+fn new_password_ends_links_to_other_services_unless_they_are_kept() {
+    with_each(false, |site, provider| {
+        first_admin(&site);
+        let mut bob = Browser::new(&site);
+        bob.sign_up("/sign-up", "bob");
+        let back = linking(&mut bob, &provider);
+        assert_eq!(bob.get(&back).status, 303);
+        let signed_in = || {
+            let mut browser = Browser::new(&site);
+            sign_in(&mut browser, &provider);
+            is_signed_in(&mut browser)
+        };
+        assert!(signed_in());
+        assert!(
+            bob.get("/password")
+                .body
+                .contains("name=\"keep_identities\"")
+        );
+        let keep = [
+            ("old", PASSWORD),
+            ("new", "battery staple"),
+            ("keep_identities", "1"),
+        ];
+        assert_eq!(bob.post("/password", &keep).status, 303);
+        assert!(signed_in());
+        let link = site.run(&["user", "reset-link"], &["bob"]).output();
+        let page = Browser::new(&site).get(link.trim());
+        assert!(page.body.contains("name=\"keep_identities\""), "{page:#?}");
+        let reset = Browser::new(&site).post(link.trim(), &[("new", PASSWORD)]);
+        assert_eq!(reset.status, 303, "{reset:#?}");
+        assert!(!signed_in());
+    });
+}
+
+#[test]
+fn link_that_began_with_an_old_password_is_not_made() {
+    let (site, provider) = start(None, false);
+    first_admin(&site);
+    let mut bob = Browser::new(&site);
+    bob.sign_up("/sign-up", "bob");
+    let back = linking(&mut bob, &provider);
+    let fields = [("old", PASSWORD), ("new", "battery staple")];
+    assert_eq!(bob.post("/password", &fields).status, 303);
+    assert_eq!(bob.get(&back).status, 403);
+    assert!(!bob.get("/account").body.contains("Linked with"));
 }
 
 #[test]

@@ -246,29 +246,32 @@ fn closed_fault_queues_its_judgements_with_the_current_version() {
             claim(db).await.is_none(),
             "a broken package is not tried again"
         );
-        let faults = fault::page(db, ada, false, 10).await.unwrap();
+        let reader = |user, all| fault::Reader { user, all };
+        let own = reader(ada, false);
+        let faults = fault::page(db, own, 10).await.unwrap();
         let [fault] = &faults[..] else {
             panic!("{faults:?}")
         };
         assert_eq!((fault.kind, fault.closed_at), (fault::Kind::Package, None));
-        assert_eq!(fault::hanging(db, fault.id).await.unwrap().len(), 2);
-        let failures = fault::failures(db, fault.id, 10).await.unwrap();
+        assert_eq!(fault::hanging(db, fault.id, own).await.unwrap().len(), 2);
+        let failures = fault::failures(db, fault.id, own, 10).await.unwrap();
         assert_eq!((failures.len(), failures[0].reason.as_str()), (2, "broken"));
         let stranger = add_user(db, "eve", Role::User).await;
         assert!(
-            fault::page(db, stranger, false, 10)
+            fault::page(db, reader(stranger, false), 10)
                 .await
                 .unwrap()
                 .is_empty()
         );
-        assert_eq!(fault::page(db, stranger, true, 10).await.unwrap().len(), 1);
+        let all = fault::page(db, reader(stranger, true), 10).await.unwrap();
+        assert_eq!(all.len(), 1);
 
         let mut tx = db.begin().await.unwrap();
         let version =
             problem::insert_version(&mut tx, &new_version(sum.0, "repaired", ada), NOW).await;
         let version = version.unwrap();
-        assert_eq!(fault::close(&mut tx, fault.id, ada, NOW).await.unwrap(), 2);
-        assert_eq!(fault::close(&mut tx, fault.id, ada, NOW).await.unwrap(), 0);
+        assert_eq!(fault::close(&mut tx, fault.id, own, NOW).await.unwrap(), 2);
+        assert_eq!(fault::close(&mut tx, fault.id, own, NOW).await.unwrap(), 0);
         tx.commit().await.unwrap();
         let task = claim(db).await.unwrap();
         assert_eq!(

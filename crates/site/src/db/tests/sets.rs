@@ -15,6 +15,7 @@ pub(super) async fn insert_set(db: &Db, filter: &Filter, auto_apply: bool) -> (i
         auto_apply,
         priority: rejudging::PRIORITY,
         user: 1,
+        all: true,
     };
     let found = rejudging::insert(&mut tx, &new, NOW).await.unwrap();
     tx.commit().await.unwrap();
@@ -262,12 +263,13 @@ fn list_has_the_sets_that_the_rule_shows() {
                     auto_apply: false,
                     priority: rejudging::PRIORITY,
                     user: bob,
+                    all: true,
                 };
                 let mut tx = db.begin().await.unwrap();
                 let (id, _) = rejudging::insert(&mut tx, &new, NOW).await.unwrap();
                 tx.commit().await.unwrap();
                 for (viewer, expected) in viewers.iter().zip(&mut expected) {
-                    if access::rejudging(*viewer, *manages, *owns) {
+                    if access::rejudging(*viewer, *manages, *owns, true) {
                         expected.insert(0, id);
                     }
                 }

@@ -6,8 +6,8 @@ use crate::core::throttle;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
+use crate::db::audit;
 use crate::db::user::User;
-use crate::http::actor::Actor;
 use crate::http::error::PageError;
 use crate::http::session::Session;
 use axum::extract::FromRequestParts;
@@ -78,11 +78,9 @@ impl FromRequestParts<Arc<App>> for Caller {
         {
             let mut tx = app.db.begin().await?;
             api_token::touch(&mut tx, grant.id, now).await?;
-            tx.commit().await?;
+            tx.commit_aside().await?;
         }
-        if let Some(actor) = parts.extensions.get::<Actor>() {
-            actor.set(user.id, &user.login);
-        }
+        audit::act_as(user.id, &user.login);
         Ok(Caller {
             session: Session::of_program(user),
             scope: grant.scope,

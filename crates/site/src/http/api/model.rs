@@ -188,8 +188,8 @@ pub struct Submission {
     pub submitted_at: Option<String>,
     /// Whether it is ignored in rankings.
     pub ignored: bool,
-    /// Whether judging is not finished. This includes failures of the judge that its staff must
-    /// resolve.
+    /// Whether a result that the caller may see is still missing. This includes failures of the
+    /// judge that its staff must resolve.
     pub pending: bool,
     /// Whether the staff has stopped the judging.
     pub cancelled: bool,
@@ -224,7 +224,7 @@ impl Submission {
             language: one.language.clone(),
             submitted_at: one.submitted_at.rfc3339(),
             ignored: one.kind == crate::db::submission::Kind::Ignored,
-            pending: !(is_done || is_cancelled || (is_fault && visible.faults)),
+            pending: one.awaits_result(visible),
             cancelled: is_cancelled,
             judge_error: is_fault && visible.faults,
             initial_verdict: one.initial_verdict.map(|it| it.text().to_owned()),

@@ -90,8 +90,7 @@ pub fn changes(items: &[Item]) -> Markup {
     }
 }
 
-/// The changes of ranks in the contests of a set that the viewer manages. The owner of a problem
-/// may judge it again in other contests, too, but does not see their rankings.
+/// The changes of ranks in the contests of a set that the viewer manages.
 pub async fn ranks(app: &App, session: &Session, items: &[Item]) -> Page<Markup> {
     let contests: BTreeSet<i64> = items.iter().filter_map(|one| one.contest_id).collect();
     let mut parts = Vec::new();

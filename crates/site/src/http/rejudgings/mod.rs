@@ -52,7 +52,11 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<Set> {
         }
         None => None,
     };
-    let is_shown = access::rejudging(viewer, manages, owns);
+    let manages_all = match viewer.id() {
+        Some(user) => rejudging::manages_all(&app.db, id, user).await?,
+        None => false,
+    };
+    let is_shown = access::rejudging(viewer, manages, owns, manages_all);
     is_shown.then_some(set).ok_or(PageError::NotFound)
 }
 
@@ -187,6 +191,7 @@ async fn add(
         auto_apply,
         priority,
         user: session.user_id()?,
+        all: session.viewer().is_admin(),
     };
     let mut tx = app.db.begin().await?;
     if let Some(submission) = filter.submission

@@ -5,8 +5,9 @@ use crate::core::roster::{Entry, File, Line, LineError, Roster, Team};
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
 use crate::db::contest::{self, MemberRole};
+use crate::db::credential::Kept;
 use crate::db::participant::{self, Fields, Participant};
-use crate::db::password::{self, Reason};
+use crate::db::password;
 use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{Tx, reset};
 use crate::http::error::Page;
@@ -174,8 +175,11 @@ impl Plan {
         let (mut made, mut changed) = (Vec::new(), Vec::new());
         for (step, hash) in users.into_iter().zip(hashes) {
             if let (Some(hash), Some(found)) = (&hash, &step.found) {
-                let kept = session.digest().filter(|_| found.id == own);
-                password::set(&mut tx, found.id, hash, Reason::Replaced, kept).await?;
+                let kept = Kept {
+                    session: session.digest().filter(|_| found.id == own),
+                    ..Kept::default()
+                };
+                password::set(&mut tx, found.id, hash, None, kept).await?;
                 changed.push(found.id);
             }
             let id = put_user(&mut tx, &step, hash.as_deref(), now).await?;
@@ -204,9 +208,10 @@ impl Plan {
                 });
             }
         }
+        session.hold(&mut tx).await?;
         tx.commit().await?;
         for user in changed {
-            app.pending.remove_of_user(user);
+            app.pending.remove_of(user);
         }
         Ok(made)
     }
