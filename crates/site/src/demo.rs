@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::blobs::BlobError;
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::package::PackageError;
+use crate::core::party::Party;
 use crate::core::password::PasswordError;
 use crate::core::time::Time;
 use crate::core::token::readable_password;
@@ -147,7 +148,7 @@ pub async fn create(app: &Arc<App>) -> Result<Option<String>, DemoError> {
     let reader = app.clone();
     let packages = tokio::task::spawn_blocking(move || store_all(&reader)).await??;
     let password = readable_password();
-    let hash = app.passwords.hash(&password).await?;
+    let hash = app.passwords.hash(Party::Site, &password).await?;
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     let teacher = add_user(&mut tx, TEACHER, &hash, Role::Teacher, now).await?;

@@ -35,6 +35,7 @@ mod housekeeping;
 mod http;
 mod jobs;
 mod judging;
+mod limits;
 #[cfg(test)]
 mod messages;
 mod oidc;
@@ -51,9 +52,11 @@ use core::password::Passwords;
 use core::time::Time;
 use cpus::Cpus;
 use db::{Db, job, judgement};
+use http::connections::Connections;
 use judging::languages;
 use judging::turns::Turns;
 use judging::worker::{self, Workshop};
+use limits::Limits;
 use millibox::Supervisor;
 use millibox_cli_support::failure::{Failure, complain, say};
 use millibox_cli_support::machine;
@@ -136,6 +139,10 @@ struct Args {
     /// Submissions that are judged at the same time [default: one less than CPUs, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
+    /// The disk space for the packages and files of one user, in GiB
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    user_disk: u16,
     #[command(flatten)]
     oidc: OidcArgs,
     #[command(flatten)]
@@ -256,7 +263,7 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
 
 /// Allows as many open files as connections, packages and the database may need.
 fn allow_open_files() {
-    const WANTED: u64 = 16384;
+    const WANTED: u64 = 20480;
     let mut limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.map_or(WANTED, |maximum| maximum.min(WANTED));
     if limit.current.is_some_and(|current| current < wanted) {
@@ -265,6 +272,14 @@ fn allow_open_files() {
             tracing::warn!(%error, "cannot raise the limit of open files");
         }
     }
+}
+
+/// The number of files that this process may open.
+fn open_files() -> usize {
+    let limit = getrlimit(Resource::Nofile).current;
+    limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    })
 }
 
 impl Args {
@@ -313,8 +328,9 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     drop(machine);
     // Hashing leaves half of the CPUs to other pages.
     let passwords = Passwords::new(cpus.pages.len().div_ceil(2)).map_err(Failure::sandbox)?;
+    let limits = Limits::new(u64::from(args.user_disk) << 30);
     let app = Arc::new(App::new(
-        db, blobs, languages, locales, passwords, provider, args.https,
+        db, blobs, languages, locales, passwords, provider, args.https, limits,
     ));
     let example = match args.demo {
         true => demo::create(&app).await.map_err(Failure::sandbox)?,
@@ -390,12 +406,13 @@ async fn listen(args: &Args, app: Arc<App>, example: Option<String>) -> Result<E
     lines.extend(example);
     say(lines.join("\n"))?;
     let db = app.db.clone();
+    let connections = Connections::with_files(open_files());
     let mut routes = http::router(app);
     if args.behind_proxy {
         routes = routes.layer(from_fn(http::server::forwarded));
     }
     tokio::select! {
-        () = http::server::serve(listener, routes) => {}
+        () = http::server::serve(listener, connections, routes) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }

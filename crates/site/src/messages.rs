@@ -1,5 +1,6 @@
 //! Compares the messages of errors that pages, logs and commands show with a golden file.
 
+use crate::core::lane::LaneError;
 use crate::jobs::JobError;
 use crate::jobs::packages::SolutionFault;
 use crate::judging::trial::TrialError;
@@ -41,7 +42,7 @@ fn messages_match_golden_file() {
             ("SolutionFault::Language", &SolutionFault::Language),
             ("SolutionFault::TooLong", &SolutionFault::TooLong),
             ("SolutionFault::System", &SolutionFault::System(denied())),
-            ("TrialError::Busy", &TrialError::Busy),
+            ("TrialError::Busy", &TrialError::Busy(LaneError::Full)),
             ("TrialError::Ended", &TrialError::Ended),
             (
                 "TrialError::Language",

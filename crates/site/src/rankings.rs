@@ -11,6 +11,9 @@
 //! Transactions of other processes, such as commands of an administrator, take effect after
 //! [`MAX_AGE`].
 
+use crate::core::kept::Kept;
+use crate::core::lane::{Bounds, Lane, LaneError};
+use crate::core::party::Party;
 use crate::core::standings::{Data, Scope};
 use crate::core::time::Time;
 use crate::core::token::hex;
@@ -20,7 +23,7 @@ use crate::text::{self, Locale};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,6 +42,14 @@ const MAX_CONTESTS: usize = 64;
 /// languages.
 const MAX_PAGES: usize = 64;
 
+/// Two contests render at the same time, and each renders one thing at a time, for all its viewers.
+const RENDERING: Bounds = Bounds {
+    turns: 2,
+    turns_of_key: 1,
+    waiting: MAX_CONTESTS,
+    waiting_of_key: 2,
+};
+
 /// The form of a ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -50,6 +61,18 @@ pub enum Format {
     Json,
     /// The statistics, for pages.
     Statistics,
+}
+
+/// Why a ranking was not rendered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RankingError {
+    /// The database.
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// Too many contests render, or rendering panicked.
+    #[error(transparent)]
+    Lane(#[from] LaneError),
 }
 
 /// Renders a ranking for a point in time.
@@ -81,12 +104,24 @@ impl Rendered {
 }
 
 /// The rankings of all contests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Rankings {
-    contests: Mutex<HashMap<i64, Arc<Shared>>>,
+    contests: Mutex<Kept<i64, Arc<Shared>>>,
+    rendering: Lane<Party>,
     /// How often data has been read.
     #[cfg(test)]
     readings: std::sync::atomic::AtomicU64,
+}
+
+impl Default for Rankings {
+    fn default() -> Rankings {
+        Rankings {
+            contests: Mutex::new(Kept::new(MAX_CONTESTS)),
+            rendering: Lane::new(RENDERING),
+            #[cfg(test)]
+            readings: std::sync::atomic::AtomicU64::default(),
+        }
+    }
 }
 
 /// The cached state of one contest, and its last renderings, which are read without waiting.
@@ -97,11 +132,20 @@ struct Shared {
 }
 
 /// Data and renderings with the times at which the data was read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Recent {
     data: Option<(Instant, Arc<Data>)>,
     /// A rendering is valid until a point in time.
-    pages: HashMap<Key, (Instant, Time, Arc<Rendered>)>,
+    pages: Kept<Key, (Instant, Time, Arc<Rendered>)>,
+}
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent {
+            data: None,
+            pages: Kept::new(MAX_PAGES),
+        }
+    }
 }
 
 /// The key of a rendering: everything that determines it, except the data.
@@ -159,7 +203,7 @@ struct Known {
     spent: Duration,
     /// The time until which the pages are valid.
     until: Time,
-    pages: HashMap<Key, Arc<Rendered>>,
+    pages: Kept<Key, Arc<Rendered>>,
 }
 
 impl Known {
@@ -187,10 +231,7 @@ async fn read(db: &Db, contest: i64, submissions: &mut Submissions) -> Result<Da
 impl Rankings {
     fn contest(&self, id: i64) -> Arc<Shared> {
         let mut contests = self.contests.lock().unwrap_or_else(PoisonError::into_inner);
-        if contests.len() >= MAX_CONTESTS && !contests.contains_key(&id) {
-            contests.clear();
-        }
-        contests.entry(id).or_default().clone()
+        contests.entry(id, Arc::default).clone()
     }
 
     async fn fresh<'c>(
@@ -215,7 +256,7 @@ impl Rankings {
             let before = contest.known.take().filter(|known| *known.data == data);
             let (data, until, pages) = match before {
                 Some(known) => (known.data, known.until, known.pages),
-                None => (Arc::new(data), Time::NEVER, HashMap::new()),
+                None => (Arc::new(data), Time::NEVER, Kept::new(MAX_PAGES)),
             };
             contest.known = Some(Known {
                 data,
@@ -259,7 +300,7 @@ impl Rankings {
         locale: &Locale,
     ) -> Option<Arc<Rendered>> {
         let shared = self.contest(id);
-        let recent = shared.recent();
+        let mut recent = shared.recent();
         let key = (scope.clone(), format, locale.tag().to_owned());
         let (read_at, until, page) = recent.pages.get(&key)?;
         let holds = read_at.elapsed() < RECENT && Time::now() < *until;
@@ -270,7 +311,7 @@ impl Rankings {
     /// `render` determines the text of a format.
     ///
     /// # Errors
-    /// The database cannot be read.
+    /// The database cannot be read, or too many contests render.
     pub async fn get(
         &self,
         (db, commits): (&Db, u64),
@@ -279,12 +320,12 @@ impl Rankings {
         format: Format,
         locale: &Arc<Locale>,
         render: Render,
-    ) -> Result<Arc<Rendered>, DbError> {
+    ) -> Result<Arc<Rendered>, RankingError> {
         let shared = self.contest(id);
         let mut contest = shared.contest.lock().await;
         let known = self.fresh(db, id, &mut contest, commits).await?;
         let now = Time::now();
-        if known.until <= now || known.pages.len() >= MAX_PAGES {
+        if known.until <= now {
             known.pages.clear();
         }
         let key = (scope.clone(), format, locale.tag().to_owned());
@@ -295,17 +336,14 @@ impl Rankings {
         let (data, scope) = (known.data.clone(), scope.clone());
         let begin = Instant::now();
         let locale = locale.clone();
-        let rendering = tokio::task::spawn_blocking(move || {
+        let rendering = self.rendering.run(Party::Contest(id), move || {
             Rendered::new(text::at_once(&locale, || render(&data, &scope, now)))
         });
-        let page = rendering.await.map_err(|_| DbError::Missing("ranking"))?;
+        let page = rendering.await?;
         let page = Arc::new(page);
         known.spent += begin.elapsed();
         known.pages.insert(key.clone(), page.clone());
         let mut recent = shared.recent();
-        if recent.pages.len() >= MAX_PAGES {
-            recent.pages.clear();
-        }
         let rendered = (known.read_at, known.until, page.clone());
         recent.pages.insert(key, rendered);
         Ok(page)

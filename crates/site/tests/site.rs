@@ -46,6 +46,8 @@ mod rights;
 mod rounds;
 #[path = "site/search.rs"]
 mod search;
+#[path = "site/shares.rs"]
+mod shares;
 #[path = "site/staff.rs"]
 mod staff;
 #[path = "site/statements.rs"]

@@ -35,6 +35,17 @@ sign-up-link-shown = Mit diesem Link kann man sich registrieren. Er wird nur jet
 sign-up-hint =
     Wenn Sie die zweite Auswahl speichern, entsteht ein neuer Link, und der alte wird ungültig.
 
+# Wrong passwords.
+relax-title = Falsche Passwörter
+relax-until = Falsche Passwörter sperren bis { $time } keinen Benutzernamen.
+relax-hours = Stunden, in denen falsche Passwörter keinen Benutzernamen sperren
+relax-hint =
+    Zehn falsche Passwörter sperren einen Benutzernamen für 15 Minuten an der Adresse, von der sie
+    kamen. In einer Runde, in der alle eine Adresse haben, könnte ein Teilnehmer so die
+    Benutzernamen anderer sperren. Verwenden Sie dies nur mit Passwörtern, die man nicht erraten
+    kann. Browser, in denen sich ein Benutzer schon angemeldet hat, können andere nie sperren.
+mistake-relax-hours = Die Zahl der Stunden muss zwischen 0 und { $max } liegen.
+
 # Jobs.
 jobs = Aufträge
 job = Auftrag

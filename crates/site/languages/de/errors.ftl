@@ -32,6 +32,14 @@ error-busy-uploads =
 error-busy-changes =
     Im Moment warten zu viele Änderungen auf die Datenbank. Versuchen Sie es in einigen Sekunden
     erneut.
+error-busy-rendering =
+    Im Moment werden zu viele lange Texte angezeigt. Versuchen Sie es in einigen Sekunden erneut.
+error-busy-forms =
+    Im Moment werden zu viele Formulare gesendet. Gehen Sie zurück, und senden Sie Ihres erneut.
+error-too-large-title = Die Anfrage ist zu groß
+error-too-large-detail =
+    Ohne Anmeldung darf eine Anfrage höchstens { $kib } KiB haben. Melden Sie sich an, gehen Sie
+    zurück, und senden Sie sie erneut.
 error-internal-title = Fehler auf dem Server
 error-internal-detail =
     Der Fehler steht im Protokoll des Servers. Ihre Anfrage wurde nicht ausgeführt.
@@ -41,6 +49,12 @@ refusal-invitation-only =
     Auf dieser Website kann man sich nur mit einer Einladung registrieren. Wenden Sie sich an den
     Administrator.
 refusal-last-admin = Die Website braucht einen Administrator.
+refusal-disk-full =
+    Ihre Pakete und Dateien belegen die { $gib } GiB, die ein Benutzer haben darf. Löschen Sie
+    Aufgaben oder Dateien, die Sie nicht mehr brauchen, oder wenden Sie sich an einen Administrator.
+refusal-too-many-jobs =
+    Sie haben { $max } wartende Aufträge. Warten Sie, bis einige beendet sind, oder halten Sie sie
+    auf der Seite Aufträge an.
 refusal-own-account = Bitten Sie einen anderen Administrator, dies zu tun.
 refusal-totp-on = Einmalpasswörter sind bereits eingeschaltet.
 refusal-totp-missing = Richten Sie zuerst Einmalpasswörter ein.

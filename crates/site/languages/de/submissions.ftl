@@ -30,6 +30,8 @@ submission-tests = Tests
 submission-full-results = Vollständige Ergebnisse: { $time }
 submission-download = { $file } herunterladen
 submission-changes = Änderungen seit Einsendung #{ $id }
+submission-too-large =
+    Quelltexte mit mehr als { $kib } KiB werden weder verglichen noch hervorgehoben.
 submission-same = Beide Quelltexte sind gleich.
 submission-ignored-in-ranking = (in der Rangliste ignoriert)
 submission-package-own = (Einsendung des Aufgabenpakets)

@@ -27,12 +27,23 @@ error-busy-trials = Too many programs are being tried right now. Try again in a 
 error-busy-uploads = Too many large files are being sent right now. Try again in a minute.
 error-busy-changes =
     Too many changes are waiting for the database right now. Try again in a few seconds.
+error-busy-rendering = Too many long texts are being shown right now. Try again in a few seconds.
+error-busy-forms = Too many forms are being sent right now. Go back, and send yours again.
+error-too-large-title = The request is too large
+error-too-large-detail =
+    Without signing in, a request can have at most { $kib } KiB. Sign in, go back, and send it again.
 error-internal-title = Internal error
 error-internal-detail = The error is in the site's log. Your request was not carried out.
 
 # Why the viewer may not do something now.
 refusal-invitation-only = This site adds users by invitation only. Ask its administrator.
 refusal-last-admin = The site needs an administrator.
+refusal-disk-full =
+    Your packages and files take the { $gib } GiB that one user may have. Delete problems or files
+    that you no longer need, or ask an administrator.
+refusal-too-many-jobs =
+    You have { $max } waiting jobs. Wait until some of them have ended, or stop them on the page
+    Jobs.
 refusal-own-account = Ask another administrator to do this.
 refusal-totp-on = One-time passwords are already on.
 refusal-totp-missing = Set up one-time passwords first.

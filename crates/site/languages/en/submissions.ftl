@@ -28,6 +28,7 @@ submission-tests = Tests
 submission-full-results = Full results: { $time }
 submission-download = Download { $file }
 submission-changes = Changes since submission #{ $id }
+submission-too-large = Sources of more than { $kib } KiB are neither compared nor highlighted.
 submission-same = Both sources are the same.
 submission-ignored-in-ranking = (ignored in the ranking)
 submission-package-own = (submission of the package)

@@ -33,6 +33,17 @@ sign-up-closed = Użytkowników dodają tylko administratorzy
 sign-up-link-shown = Zarejestrować się można za pomocą tego linku. Jest pokazywany tylko teraz:
 sign-up-hint = Zapisanie drugiej opcji tworzy nowy link i unieważnia poprzedni.
 
+# Wrong passwords.
+relax-title = Błędne hasła
+relax-until = Błędne hasła nie blokują żadnego loginu do { $time }.
+relax-hours = Liczba godzin, przez które błędne hasła nie blokują żadnego loginu
+relax-hint =
+    Dziesięć błędnych haseł blokuje login na 15 minut pod adresem, z którego przyszły. W rundzie, w
+    której wszyscy mają wspólny adres, zawodnik mógłby w ten sposób zablokować loginy innych. Używaj
+    tego tylko z hasłami, których nie da się odgadnąć. Przeglądarek, w których użytkownik już się
+    logował, inni nigdy nie zablokują.
+mistake-relax-hours = Liczba godzin musi być od 0 do { $max }.
+
 # Jobs.
 jobs = Procesy
 job = Proces

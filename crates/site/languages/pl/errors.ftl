@@ -31,6 +31,13 @@ error-busy-uploads =
     W tej chwili przesyłanych jest zbyt wiele dużych plików. Spróbuj ponownie za minutę.
 error-busy-changes =
     W tej chwili zbyt wiele zmian czeka na bazę danych. Spróbuj ponownie za kilka sekund.
+error-busy-rendering =
+    W tej chwili wyświetlanych jest zbyt wiele długich tekstów. Spróbuj ponownie za kilka sekund.
+error-busy-forms =
+    W tej chwili przesyłanych jest zbyt wiele formularzy. Wróć i wyślij swój ponownie.
+error-too-large-title = Żądanie jest za duże
+error-too-large-detail =
+    Bez zalogowania żądanie może mieć najwyżej { $kib } KiB. Zaloguj się, wróć i wyślij je ponownie.
 error-internal-title = Błąd serwera
 error-internal-detail = Błąd zapisano w dzienniku serwera. Żądanie nie zostało wykonane.
 
@@ -38,6 +45,12 @@ error-internal-detail = Błąd zapisano w dzienniku serwera. Żądanie nie zosta
 refusal-invitation-only =
     Rejestracja jest możliwa tylko na zaproszenie. Skontaktuj się z administratorem.
 refusal-last-admin = Serwis musi mieć administratora.
+refusal-disk-full =
+    Twoje paczki i pliki zajmują { $gib } GiB, czyli tyle, ile może mieć jeden użytkownik. Usuń
+    niepotrzebne zadania lub pliki albo zwróć się do administratora.
+refusal-too-many-jobs =
+    Liczba Twoich oczekujących procesów wynosi { $max }. Poczekaj, aż niektóre się zakończą, albo
+    zatrzymaj je na stronie Procesy.
 refusal-own-account = Poproś o to innego administratora.
 refusal-totp-on = Hasła jednorazowe są już włączone.
 refusal-totp-missing = Najpierw skonfiguruj hasła jednorazowe.

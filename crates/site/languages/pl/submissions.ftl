@@ -29,6 +29,8 @@ submission-tests = Testy
 submission-full-results = Pełne wyniki: { $time }
 submission-download = Pobierz { $file }
 submission-changes = Zmiany od zgłoszenia #{ $id }
+submission-too-large =
+    Kody źródłowe większe niż { $kib } KiB nie są porównywane ani kolorowane.
 submission-same = Oba kody źródłowe są takie same.
 submission-ignored-in-ranking = (pomijane w rankingu)
 submission-package-own = (zgłoszenie z paczki)

@@ -2,6 +2,7 @@
 
 use super::Place;
 use crate::core::account;
+use crate::core::party::Party;
 use crate::core::password::Passwords;
 use crate::core::time::Time;
 use crate::core::token::{Token, readable_password};
@@ -206,7 +207,10 @@ fn password(from_stdin: bool) -> Result<(String, bool), Failure> {
 
 async fn hash(password: &str) -> Result<String, Failure> {
     let passwords = Passwords::new(1).map_err(Failure::sandbox)?;
-    passwords.hash(password).await.map_err(Failure::sandbox)
+    passwords
+        .hash(Party::Site, password)
+        .await
+        .map_err(Failure::sandbox)
 }
 
 fn show(is_generated: bool, password: &str) -> Result<(), Failure> {

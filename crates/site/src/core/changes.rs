@@ -6,6 +6,7 @@
 //! deleted or hidden, or becomes visible merely with time. The site remembers only digests, to
 //! avoid reading unchanged parts again, so tokens survive restarts.
 
+use super::kept::Kept;
 use crate::db::submission_part;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -64,7 +65,8 @@ impl Default for Known {
     }
 }
 
-fn digest(content: &[u8]) -> Digest {
+/// The beginning of the SHA-256 of a content.
+pub fn digest(content: &[u8]) -> Digest {
     let hash = Sha256::digest(content);
     std::array::from_fn(|at| hash[at])
 }
@@ -75,7 +77,8 @@ pub fn digest_of<T: Serialize>(items: &[T]) -> Option<Digest> {
     (!items.is_empty()).then(|| digest(&content()))
 }
 
-fn part(id: i64, shift: u8) -> u32 {
+/// The part of a number.
+pub fn part(id: i64, shift: u8) -> u32 {
     u32::try_from(id >> shift).unwrap_or(u32::MAX)
 }
 
@@ -248,13 +251,21 @@ impl State {
     }
 }
 
-/// Contests whose digests are remembered, each once for each size of parts.
-const MAX_REMEMBERED: usize = 64;
+/// A collection of parts whose digests are remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place {
+    pub contest: i64,
+    /// The bits of a number inside its part.
+    pub shift: u8,
+    /// The viewer with the digest of the rules that determine what the viewer sees; `None`: the
+    /// staff, which sees everything.
+    pub viewer: Option<(i64, Digest)>,
+}
 
-/// The digests of the parts that the staff of a contest sees, with the stamps that the parts had.
-#[derive(Debug, Default)]
+/// The digests of the parts that a viewer sees, with the stamps that the parts had.
+#[derive(Debug)]
 pub struct Memory {
-    contests: Mutex<HashMap<(i64, u8), Remembered>>,
+    places: Mutex<Kept<Place, Remembered>>,
     /// How often a part was read.
     #[cfg(test)]
     pub readings: std::sync::atomic::AtomicU64,
@@ -264,27 +275,31 @@ pub struct Memory {
 type Remembered = HashMap<u32, (i64, Option<Digest>)>;
 
 impl Memory {
-    fn contests(&self) -> MutexGuard<'_, HashMap<(i64, u8), Remembered>> {
-        self.contests.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Remembers the digests of at most `max` places.
+    pub fn new(max: usize) -> Memory {
+        Memory {
+            places: Mutex::new(Kept::new(max)),
+            #[cfg(test)]
+            readings: std::sync::atomic::AtomicU64::default(),
+        }
+    }
+
+    fn places(&self) -> MutexGuard<'_, Kept<Place, Remembered>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The digest of a part with this stamp, if it is remembered.
-    pub fn recall(&self, contest: (i64, u8), key: u32, stamp: i64) -> Option<Option<Digest>> {
-        let contests = self.contests();
-        let (known, digest) = contests.get(&contest)?.get(&key)?;
+    pub fn recall(&self, place: &Place, key: u32, stamp: i64) -> Option<Option<Digest>> {
+        let mut places = self.places();
+        let (known, digest) = places.get(place)?.get(&key)?;
         (*known == stamp).then_some(*digest)
     }
 
     /// Remembers the digest of a part that was read.
-    pub fn remember(&self, contest: (i64, u8), key: u32, stamp: i64, digest: Option<Digest>) {
-        let mut contests = self.contests();
-        if contests.len() >= MAX_REMEMBERED && !contests.contains_key(&contest) {
-            contests.clear();
-        }
-        contests
-            .entry(contest)
-            .or_default()
-            .insert(key, (stamp, digest));
+    pub fn remember(&self, place: &Place, key: u32, stamp: i64, digest: Option<Digest>) {
+        let mut places = self.places();
+        let parts = places.entry(*place, Remembered::new);
+        parts.insert(key, (stamp, digest));
     }
 }
 

@@ -131,6 +131,22 @@ impl Work {
         }
     }
 
+    /// Whether the work stores files, which count for the user's disk space.
+    pub fn adds_files(&self) -> bool {
+        match self {
+            Work::AddProblem { .. }
+            | Work::AddVersion { .. }
+            | Work::ChangeStatement { .. }
+            | Work::CompileStatements { .. }
+            | Work::ResetLimits { .. } => true,
+            Work::MergeProblems { .. }
+            | Work::DeleteProblem { .. }
+            | Work::DeleteContest { .. }
+            | Work::DeleteRound { .. }
+            | Work::DeleteRoundProblem { .. } => false,
+        }
+    }
+
     /// Jobs with a common key do not run at the same time.
     pub fn keys(&self) -> Vec<String> {
         let mut problems: Vec<i64> = self.problem().into_iter().collect();

@@ -38,6 +38,17 @@ const COLUMNS: &[Column] = &[
     column!("job", "args"),
 ];
 
+/// The digests in a text.
+fn digests(row: &Text) -> Vec<String> {
+    let words = row
+        .text
+        .split(|symbol: char| !symbol.is_ascii_alphanumeric());
+    words
+        .filter(|word| is_digest(word))
+        .map(str::to_owned)
+        .collect()
+}
+
 /// The digests of all files to which rows refer.
 pub async fn named(db: &Db) -> Result<HashSet<String>> {
     let mut named = HashSet::new();
@@ -45,11 +56,22 @@ pub async fn named(db: &Db) -> Result<HashSet<String>> {
     for (_, _, sql) in COLUMNS {
         let rows: Vec<Text> = tx.all(sql, values![]).await?;
         for row in rows {
-            let words = row
-                .text
-                .split(|symbol: char| !symbol.is_ascii_alphanumeric());
-            named.extend(words.filter(|word| is_digest(word)).map(str::to_owned));
+            named.extend(digests(&row));
         }
+    }
+    Ok(named)
+}
+
+/// The digests of all files that a user has added.
+pub async fn of_user(db: &Db, user: i64) -> Result<HashSet<String>> {
+    let mut named = HashSet::new();
+    for sql in [
+        "SELECT digest AS text FROM package_version WHERE created_by = $1",
+        "SELECT manifest AS text FROM package_version WHERE created_by = $1",
+        "SELECT digest AS text FROM contest_file WHERE modified_by = $1",
+        "SELECT args AS text FROM job WHERE created_by = $1",
+    ] {
+        named.extend(db.all(sql, values![user]).await?.iter().flat_map(digests));
     }
     Ok(named)
 }

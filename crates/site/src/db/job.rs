@@ -144,7 +144,34 @@ pub async fn insert(tx: &mut Tx, new: &NewJob<'_>, now: Time) -> Result<i64> {
 
 record! { Id { id: i64, } }
 
-/// Leases the next job that shares no key with a running one.
+/// The waiting job of a user with this work, if there is one.
+pub async fn queued_like(tx: &mut Tx, user: i64, kind: Kind, args: &str) -> Result<Option<i64>> {
+    let found: Option<Id> = (&mut *tx)
+        .first(
+            "SELECT id FROM job WHERE state = 'queued' AND created_by = $1 AND kind = $2
+                AND args = $3
+             ORDER BY id LIMIT 1",
+            values![user, kind, args],
+        )
+        .await?;
+    Ok(found.map(|found| found.id))
+}
+
+record! { Count { count: i64, } }
+
+/// The number of a user's jobs that wait.
+pub async fn queued_of(db: impl Executor, user: i64) -> Result<i64> {
+    let found: Option<Count> = db
+        .first(
+            "SELECT COUNT(*) AS count FROM job WHERE state = 'queued' AND created_by = $1",
+            values![user],
+        )
+        .await?;
+    Ok(found.map_or(0, |found| found.count))
+}
+
+/// Leases the next job that shares no key with a running one. Users take turns: the next job is of
+/// the user whose last job began first. Priorities order only the jobs of one user.
 pub async fn claim(db: &Db, now: Time, lease: Duration) -> Result<Option<Job>> {
     let mut tx = db.begin().await?;
     let next: Option<Id> = (&mut tx)
@@ -157,7 +184,8 @@ pub async fn claim(db: &Db, now: Time, lease: Duration) -> Result<Option<Job>> {
                     JOIN job_key AS other ON other.name = own.name
                     JOIN job AS running ON running.id = other.job_id
                     WHERE own.job_id = next.id AND running.state = 'running')
-                ORDER BY priority DESC, id LIMIT 1)
+                ORDER BY COALESCE((SELECT MAX(earlier.started_at) FROM job AS earlier
+                    WHERE earlier.created_by = next.created_by), 0), priority DESC, id LIMIT 1)
              RETURNING id",
             values![now.after(lease), now],
         )

@@ -20,6 +20,8 @@ record! { Setting { value: String, } }
 pub const SIGN_UP: &str = "sign_up";
 /// The digest of the token in the link with which people sign up, in hexadecimal digits.
 pub const SIGN_UP_LINK: &str = "sign_up_link";
+/// The time until which wrong passwords lock no login, in microseconds.
+pub const RELAXED_UNTIL: &str = "relaxed_until";
 
 /// The value of a setting.
 pub async fn get(db: impl Executor, name: &str) -> Result<Option<String>> {

@@ -287,6 +287,29 @@ pub async fn between(
     .await
 }
 
+/// The submissions of a user and of the user's teams to a contest with numbers in a range, in their
+/// order.
+pub async fn own_between(
+    db: impl Executor,
+    contest_id: i64,
+    user_id: i64,
+    (from, to): (i64, i64),
+) -> Result<Vec<Submission>> {
+    db.all(
+        submissions!(
+            "WHERE submission.id BETWEEN $1 AND $2 AND (submission.user_id = $4
+                    OR submission.participant_id IN (SELECT participant_id
+                        FROM team_member WHERE team_member.user_id = $4))
+                AND submission.round_problem_id IN
+                (SELECT round_problem.id FROM round_problem
+                 JOIN round ON round.id = round_id WHERE contest_id = $3)
+             ORDER BY submission.id"
+        ),
+        values![from, to, contest_id, user_id],
+    )
+    .await
+}
+
 /// The submissions of a contest with numbers in a range, with their current results, for rankings.
 pub async fn briefs(
     db: impl Executor,

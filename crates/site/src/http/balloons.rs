@@ -7,6 +7,7 @@ use super::scene::Scene;
 use super::session::Session;
 use crate::app::App;
 use crate::core::balloons::{Balloon, balloons};
+use crate::core::party::Party;
 use crate::core::time::Time;
 use crate::db::balloon;
 use crate::db::commits;
@@ -18,20 +19,20 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 /// The balloons that the list shows now.
-pub async fn listed(app: &App, scene: &Scene) -> Page<Vec<Balloon>> {
+pub async fn listed(app: &App, party: Party, scene: &Scene) -> Page<Vec<Balloon>> {
     let commits = *commits().borrow();
     let delivered = balloon::delivered(&app.db, scene.contest.id).await?;
     let data = app.rankings.data(&app.db, scene.contest.id, commits);
     let data = data.await?;
     let in_freeze = scene.contest.balloons_in_freeze;
     let work = move || balloons(&data, delivered, in_freeze, Time::now());
-    Ok(tokio::task::spawn_blocking(work).await?)
+    Ok(app.limits.rendering.run(party, work).await?)
 }
 
 /// `GET /contests/{id}/balloons`.
 pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
     let scene = Scene::managed(&app, &session, id).await?;
-    let rows = listed(&app, &scene).await?;
+    let rows = listed(&app, session.party(), &scene).await?;
     let in_freeze = scene.contest.balloons_in_freeze;
     let main = html! {
         (scene.top(&session, Some(&t::Balloons)))
@@ -125,7 +126,7 @@ pub async fn deliver(
 ) -> Page {
     let scene = Scene::managed(&app, &session, id).await?;
     let user = session.user_id()?;
-    let rows = listed(&app, &scene).await?;
+    let rows = listed(&app, session.party(), &scene).await?;
     let is_this =
         |one: &Balloon| (one.round_problem, one.participant) == (form.problem, form.participant);
     if !rows.iter().any(is_this) {

@@ -1,21 +1,35 @@
 //! Bodies of requests. A client that sends too slowly receives an error, so that it cannot occupy
-//! a connection or a place for an upload forever.
+//! a connection or a place for an upload forever. Bodies that are kept in memory have a common
+//! bound, which their users and the networks of guests share.
 
+use super::api::caller;
 use super::api::problem::ApiError;
-use super::error::PageError;
+use super::error::{PageError, Rush};
 use super::pacer::Pacer;
+use super::session::{self, cookie_token};
+use crate::app::App;
 use crate::core::pace::Speed;
+use crate::core::party::Party;
+use crate::core::pool::Place;
+use crate::core::throttle::network;
+use crate::core::time::Time;
+use crate::db::{DbError, api_token, session as sessions};
+use crate::limits::MAX_GUEST_BODY;
 use axum::Error;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
+use axum::http::Uri;
+use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Frame, SizeHint};
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// The speed that clients must reach: about 1 KiB/s, less than any connection on which the pages
 /// can be used. A body of up to 32 KiB may take 30 s.
@@ -24,34 +38,76 @@ pub const SPEED: Speed = Speed {
     bytes: 32 << 10,
 };
 
+/// The speed of large uploads, 16 KiB/s: a place for an upload is rarer than a connection.
+pub const UPLOAD_SPEED: Speed = Speed {
+    time: Duration::from_secs(30),
+    bytes: 480 << 10,
+};
+/// The maximum size of a refused body that is still read, in bytes.
+const MAX_DISCARDED: usize = 1 << 20;
+
+/// Why a body ends early.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+enum Failure {
+    #[error("the body arrives too slowly")]
+    Slow,
+    #[error("the body is too large for a guest")]
+    Large,
+    #[error("too many bodies arrive")]
+    Crowded,
+}
+
+impl From<Failure> for PageError {
+    fn from(failure: Failure) -> PageError {
+        match failure {
+            Failure::Slow => PageError::TooSlow,
+            Failure::Large => PageError::TooLarge,
+            Failure::Crowded => PageError::Busy(Rush::Forms),
+        }
+    }
+}
+
+/// Answers with one error if the body has failed, because handlers report a body that ends early in
+/// different ways.
+fn answer(failure: Option<Failure>, is_program: bool, response: Response) -> Response {
+    match failure.map(PageError::from) {
+        None => response,
+        Some(error) if is_program => ApiError::from(error).into_response(),
+        Some(error) => error.into_response(),
+    }
+}
+
+fn is_of_program(uri: &Uri) -> bool {
+    uri.path().starts_with("/api/v1/")
+}
+
+/// The bytes of a frame.
+fn length(frame: Option<&Result<Frame<Bytes>, Error>>) -> usize {
+    let data = frame.and_then(|frame| frame.as_ref().ok()?.data_ref());
+    data.map_or(0, Bytes::len)
+}
+
+type Frames = Poll<Option<Result<Frame<Bytes>, Error>>>;
+
 /// A body that ends with an error if its client is too slow.
 struct Paced {
     body: Body,
     pacer: Pacer,
-    /// Whether the client was too slow.
-    is_slow: Arc<AtomicBool>,
+    failure: Arc<OnceLock<Failure>>,
 }
 
 impl HttpBody for Paced {
     type Data = Bytes;
     type Error = Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Frames {
         let frame = Pin::new(&mut self.body).poll_frame(context);
-        let bytes = |frame: &Option<Result<Frame<Bytes>, Error>>| {
-            let data = frame
-                .as_ref()
-                .and_then(|frame| frame.as_ref().ok()?.data_ref());
-            data.map_or(0, Bytes::len)
-        };
-        Poll::Ready(match ready!(self.pacer.poll(context, frame, bytes)) {
+        let paced = self.pacer.poll(context, frame, |it| length(it.as_ref()));
+        Poll::Ready(match ready!(paced) {
             Ok(frame) => frame,
-            Err(too_slow) => {
-                self.is_slow.store(true, Ordering::Relaxed);
-                Some(Err(Error::new(too_slow)))
+            Err(_) => {
+                let failure = self.failure.get_or_init(|| Failure::Slow);
+                Some(Err(Error::new(*failure)))
             }
         })
     }
@@ -65,25 +121,135 @@ impl HttpBody for Paced {
     }
 }
 
-/// Answers requests whose bodies arrive too slowly with one error. Handlers report a body that ends
-/// early in different ways.
+/// Answers requests whose bodies arrive too slowly with an error.
 pub async fn pace(State(speed): State<Speed>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }
-    let is_program = request.uri().path().starts_with("/api/v1/");
-    let is_slow = Arc::new(AtomicBool::new(false));
+    let is_program = is_of_program(request.uri());
+    let failure = Arc::new(OnceLock::new());
     let request = request.map(|body| {
         Body::new(Paced {
             body,
             pacer: Pacer::new(speed),
-            is_slow: is_slow.clone(),
+            failure: failure.clone(),
         })
     });
     let response = next.run(request).await;
-    match (is_slow.load(Ordering::Relaxed), is_program) {
-        (false, _) => response,
-        (true, false) => PageError::TooSlow.into_response(),
-        (true, true) => ApiError::from(PageError::TooSlow).into_response(),
+    answer(failure.get().copied(), is_program, response)
+}
+
+/// A body whose bytes count for its party while the request is being handled.
+struct Charged {
+    body: Body,
+    place: Arc<Place<Party>>,
+    /// Another party needs the place.
+    lost: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// The bytes that may still arrive.
+    left: usize,
+    failure: Arc<OnceLock<Failure>>,
+}
+
+impl HttpBody for Charged {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Frames {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        let bytes = match &frame {
+            Poll::Ready(frame) => length(frame.as_ref()),
+            Poll::Pending => 0,
+        };
+        let failure = if bytes > self.left {
+            Failure::Large
+        } else if self.lost.as_mut().poll(context).is_ready() || !self.place.grow(bytes) {
+            Failure::Crowded
+        } else {
+            self.left -= bytes;
+            return frame;
+        };
+        let failure = self.failure.get_or_init(|| failure);
+        Poll::Ready(Some(Err(Error::new(*failure))))
     }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The party from which a request comes.
+async fn party(app: &App, parts: &Parts) -> Result<Party, DbError> {
+    let now = Time::now();
+    let user = if is_of_program(&parts.uri) {
+        let grant = match caller::bearer(&parts.headers) {
+            Some(token) => api_token::grant(&app.db, token.digest(), now).await?,
+            None => None,
+        };
+        grant.map(|(user, _)| user)
+    } else {
+        match cookie_token(app, &parts.headers, session::NAME) {
+            Some(token) => sessions::user(&app.db, token.digest(), now).await?,
+            None => None,
+        }
+    };
+    let address = parts.extensions.get::<IpAddr>().copied();
+    let address = address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+    Ok(match user {
+        Some(user) => Party::User(user.id),
+        None => Party::Network(network(address)),
+    })
+}
+
+/// Reads and drops a body that is too large for its sender, so that the sender receives the answer
+/// although it sends everything first.
+async fn discard(body: Body) {
+    let mut body = Limited::new(body, MAX_DISCARDED);
+    while let Some(Ok(_)) = body.frame().await {}
+}
+
+/// Counts the bytes of bodies for their parties. If all bodies together are too large, the party
+/// with the most bytes loses the body that began first.
+pub async fn charge(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let is_program = is_of_program(request.uri());
+    let (parts, body) = request.into_parts();
+    let party = match party(&app, &parts).await {
+        Ok(party) => party,
+        Err(error) => return PageError::from(error).into_response(),
+    };
+    let left = match party {
+        Party::User(_) => usize::MAX,
+        _ => MAX_GUEST_BODY,
+    };
+    let least = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let lost = CancellationToken::new();
+    let place = app.limits.bodies.take(party, &lost).map(Arc::new);
+    let refused = match place {
+        _ if least > left => Some(Failure::Large),
+        None => Some(Failure::Crowded),
+        Some(_) => None,
+    };
+    let Some(place) = place.filter(|_| refused.is_none()) else {
+        discard(body).await;
+        return answer(refused, is_program, ().into_response());
+    };
+    let failure = Arc::new(OnceLock::new());
+    let body = Body::new(Charged {
+        body,
+        place: place.clone(),
+        lost: Box::pin(lost.cancelled_owned()),
+        left,
+        failure: failure.clone(),
+    });
+    let request = Request::from_parts(parts, body);
+    let response = next.run(request).await;
+    // The handler has kept the body in memory until now.
+    drop(place);
+    answer(failure.get().copied(), is_program, response)
 }

@@ -218,7 +218,7 @@ pub async fn add(
     let scene = Scene::managed(&app, &session, id).await?;
     let user = session.user_id()?;
     check_count(&app.db, id).await?;
-    let upload = StoredUpload::read(&app, form).await?;
+    let upload = StoredUpload::read(&app, user, form).await?;
     let fields = fields(&app, &scene, None, &upload).await?;
     let mut tx = app.db.begin().await?;
     // Other files may have arrived at the same time.
@@ -261,7 +261,7 @@ pub async fn edit(
 ) -> Page {
     let (scene, file) = managed(&app, &session, id).await?;
     let user = session.user_id()?;
-    let upload = StoredUpload::read(&app, form).await?;
+    let upload = StoredUpload::read(&app, user, form).await?;
     let fields = fields(&app, &scene, Some(&file), &upload).await?;
     let mut tx = app.db.begin().await?;
     contest_file::update(&mut tx, id, &fields, user, Time::now()).await?;

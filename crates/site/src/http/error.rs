@@ -8,11 +8,14 @@ use super::mistake::Mistake;
 use super::refusal::Refusal;
 use crate::blobs::BlobError;
 use crate::core::account::AccountError;
+use crate::core::lane::LaneError;
 use crate::core::package::PackageError;
 use crate::core::password::PasswordError;
 use crate::core::roster::RosterError;
 use crate::db::DbError;
 use crate::judging::trial::TrialError;
+use crate::limits::MAX_GUEST_BODY;
+use crate::rankings::RankingError;
 use crate::text::{Message, t};
 use axum::body::Body;
 use axum::extract::Extension;
@@ -24,6 +27,11 @@ use maud::html;
 use std::any::Any;
 use std::time::Duration;
 use tokio::task::JoinError;
+
+/// The seconds after which a page may request its stream of events again.
+pub const STREAM_RETRY: u64 = 30;
+/// The seconds after which a request to an overloaded site may be sent again.
+pub const BUSY_RETRY: u64 = 5;
 
 /// Why a request was not carried out.
 #[derive(Debug)]
@@ -40,6 +48,8 @@ pub enum PageError {
     TooOften(Duration),
     /// The request arrives too slowly.
     TooSlow,
+    /// The request is larger than those of guests may be.
+    TooLarge,
     /// The user or the network keeps too many streams of events open.
     TooManyStreams,
     /// Another request has changed the same things at the same time.
@@ -61,6 +71,10 @@ pub enum Rush {
     Uploads,
     /// They change the database.
     Changes,
+    /// They open pages with long texts.
+    Rendering,
+    /// They send forms.
+    Forms,
 }
 
 impl Rush {
@@ -71,6 +85,8 @@ impl Rush {
             Rush::Trials => &t::ErrorBusyTrials,
             Rush::Uploads => &t::ErrorBusyUploads,
             Rush::Changes => &t::ErrorBusyChanges,
+            Rush::Rendering => &t::ErrorBusyRendering,
+            Rush::Forms => &t::ErrorBusyForms,
         }
     }
 }
@@ -204,8 +220,26 @@ impl From<PasswordError> for PageError {
 impl From<TrialError> for PageError {
     fn from(error: TrialError) -> PageError {
         match error {
-            TrialError::Busy => PageError::Busy(Rush::Trials),
+            TrialError::Busy(_) => PageError::Busy(Rush::Trials),
             error => InternalError::Trial(error).into(),
+        }
+    }
+}
+
+impl From<RankingError> for PageError {
+    fn from(error: RankingError) -> PageError {
+        match error {
+            RankingError::Database(error) => error.into(),
+            RankingError::Lane(error) => error.into(),
+        }
+    }
+}
+
+impl From<LaneError> for PageError {
+    fn from(error: LaneError) -> PageError {
+        match error {
+            LaneError::Full => PageError::Busy(Rush::Rendering),
+            LaneError::Thread(error) => error.into(),
         }
     }
 }
@@ -245,6 +279,12 @@ fn explain(
     (status, frame::bare(title, body)).into_response()
 }
 
+fn retry_later(seconds: u64, mut answer: Response) -> Response {
+    let headers = answer.headers_mut();
+    headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    answer
+}
+
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         match self {
@@ -271,15 +311,15 @@ impl IntoResponse for PageError {
             ),
             PageError::TooOften(delay) => {
                 let seconds = retry_seconds(delay);
-                let mut answer = explain(
-                    StatusCode::TOO_MANY_REQUESTS,
-                    &t::ErrorTooOftenTitle,
-                    &t::ErrorTooOftenDetail { seconds },
-                    &[],
-                );
-                let headers = answer.headers_mut();
-                headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-                answer
+                retry_later(
+                    seconds,
+                    explain(
+                        StatusCode::TOO_MANY_REQUESTS,
+                        &t::ErrorTooOftenTitle,
+                        &t::ErrorTooOftenDetail { seconds },
+                        &[],
+                    ),
+                )
             }
             PageError::TooSlow => explain(
                 StatusCode::REQUEST_TIMEOUT,
@@ -287,10 +327,12 @@ impl IntoResponse for PageError {
                 &t::ErrorTooSlowDetail,
                 &[],
             ),
-            PageError::TooManyStreams => explain(
-                StatusCode::TOO_MANY_REQUESTS,
-                &t::ErrorTooManyStreamsTitle,
-                &t::ErrorTooManyStreamsDetail,
+            PageError::TooLarge => explain(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                &t::ErrorTooLargeTitle,
+                &t::ErrorTooLargeDetail {
+                    kib: MAX_GUEST_BODY >> 10,
+                },
                 &[],
             ),
             PageError::Conflict => explain(
@@ -299,11 +341,23 @@ impl IntoResponse for PageError {
                 &t::ErrorConflictDetail,
                 &[],
             ),
-            PageError::Busy(rush) => explain(
-                StatusCode::SERVICE_UNAVAILABLE,
-                &t::ErrorBusyTitle,
-                rush.detail(),
-                &[],
+            PageError::TooManyStreams => retry_later(
+                STREAM_RETRY,
+                explain(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    &t::ErrorTooManyStreamsTitle,
+                    &t::ErrorTooManyStreamsDetail,
+                    &[],
+                ),
+            ),
+            PageError::Busy(rush) => retry_later(
+                BUSY_RETRY,
+                explain(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    &t::ErrorBusyTitle,
+                    rush.detail(),
+                    &[],
+                ),
             ),
             PageError::Internal(error) => {
                 tracing::error!(%error, "a request failed");

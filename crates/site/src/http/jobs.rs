@@ -5,6 +5,7 @@ use super::error::{Page, PageError};
 use super::layout::{live_page, page};
 use super::live::{Seat, changes, differences};
 use super::parts::{PAGE_ROWS, time};
+use super::quota;
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
@@ -31,7 +32,14 @@ const MAX_LINES: i64 = 1_000_000;
 
 /// Adds a job and redirects to its page.
 pub async fn begin(app: &App, session: &Session, work: &Work) -> Page {
-    let id = jobs::add(app, work, session.user_id()?).await?;
+    let user = session.user_id()?;
+    if work.adds_files() {
+        quota::room(app, user).await?;
+    }
+    let id = jobs::add(app, work, user).await?;
+    let id = id.ok_or(Refusal::TooManyJobs {
+        max: jobs::MAX_QUEUED,
+    })?;
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
 }
 
@@ -252,6 +260,10 @@ pub async fn restart(State(app): State<Arc<App>>, session: Session, Path(id): Pa
     let job = controlled(&app, &session, id).await?;
     check_rights(&app, &session, &job).await?;
     let mut tx = app.db.begin().await?;
+    let max = jobs::MAX_QUEUED;
+    if job::queued_of(&mut tx, job.created_by).await? >= max {
+        return Err(Refusal::TooManyJobs { max }.into());
+    }
     if !job::restart(&mut tx, id).await? {
         return Err(Refusal::JobNotStopped.into());
     }

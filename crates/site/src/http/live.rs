@@ -4,7 +4,7 @@ use super::client::Client;
 use super::error::{Page, PageError};
 use super::session::Session;
 use crate::app::App;
-use crate::core::places::Place;
+use crate::core::pool::Place;
 use crate::judging::live::Change;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -16,6 +16,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio_util::sync::CancellationToken;
 
 /// Streams end after this time. The browser opens another one, whose access is checked again.
 const STREAM_LASTS: Duration = Duration::from_secs(300);
@@ -23,28 +24,39 @@ const STREAM_LASTS: Duration = Duration::from_secs(300);
 /// The pause before a stream looks whether its viewer sees a change.
 const LOOK_PAUSE: Duration = Duration::from_millis(200);
 
-/// The place of a stream among those of its user and its network.
+/// The place of a stream among those of users, or among those of guests.
 #[derive(Debug)]
 pub struct Seat {
-    _network: Place<IpAddr>,
-    _user: Option<Place<i64>>,
+    _holder: Holder,
+    lost: CancellationToken,
+}
+
+#[derive(Debug)]
+enum Holder {
+    User { _place: Place<i64> },
+    Guest { _place: Place<IpAddr> },
 }
 
 impl Seat {
     /// Takes a place for a stream.
     ///
     /// # Errors
-    /// The user or the network has too many streams.
+    /// The user, or the guests of the network, have too many streams.
     pub fn of(app: &App, session: &Session, client: &Client) -> Page<Seat> {
-        let network = app.streams_of_network.take(client.network());
-        let network = network.ok_or(PageError::TooManyStreams)?;
-        let user = session.viewer().id().map(|user| {
-            let place = app.streams_of_user.take(user);
-            place.ok_or(PageError::TooManyStreams)
-        });
+        let (limits, lost) = (&app.limits, CancellationToken::new());
+        let holder = match session.viewer().id() {
+            Some(user) => {
+                let place = limits.streams_of_users.take(user, &lost);
+                place.map(|place| Holder::User { _place: place })
+            }
+            None => {
+                let place = limits.streams_of_guests.take(client.network(), &lost);
+                place.map(|place| Holder::Guest { _place: place })
+            }
+        };
         Ok(Seat {
-            _network: network,
-            _user: user.transpose()?,
+            _holder: holder.ok_or(PageError::TooManyStreams)?,
+            lost,
         })
     }
 
@@ -63,13 +75,12 @@ impl Seat {
         events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
     ) -> Response {
         // The place is free when the stream is dropped, at the end of the connection.
-        respond_for(
-            STREAM_LASTS,
-            events.map(move |event| {
-                let _seat = &self;
-                event
-            }),
-        )
+        let lost = self.lost.clone().cancelled_owned();
+        let events = events.map(move |event| {
+            let _seat = &self;
+            event
+        });
+        respond_for(STREAM_LASTS, events.take_until(lost))
     }
 }
 

@@ -48,6 +48,11 @@ pub enum Mistake {
     UnknownRole,
     /// A submission names no problem, or two.
     SubmissionTarget,
+    /// A number of hours is too large, or no number.
+    RelaxHours {
+        /// The maximum.
+        max: u64,
+    },
     /// A text is not a time.
     Time {
         /// The text.
@@ -170,6 +175,7 @@ impl Mistake {
             Mistake::UnknownLogin { login } => Box::new(t::MistakeUnknownLogin { login }),
             Mistake::UnknownVisibility => Box::new(t::MistakeUnknownVisibility),
             Mistake::UnknownRole => Box::new(t::MistakeUnknownRole),
+            Mistake::RelaxHours { max } => Box::new(t::MistakeRelaxHours { max }),
             Mistake::SubmissionTarget => Box::new(t::MistakeSubmissionTarget),
             Mistake::Time { text } => Box::new(t::MistakeTime { text }),
             Mistake::Number { text } => Box::new(t::MistakeNumber { text }),

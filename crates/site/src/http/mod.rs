@@ -30,11 +30,12 @@
 //! | `audit` | the log of changes, and requests whose clients leave |
 //! | `tokens`, `api` | tokens of programs, and the interface for programs |
 //! | `admin` | the queue |
-//! | `server`, `body`, `pacer` | connections, and how slow clients may be |
-//! | `client` | address and name of a browser |
+//! | `server`, `connections`, `body`, `pacer` | connections, and how slow clients may be |
+//! | `client`, `known` | address and name of a browser; browsers that a user has used before |
+//! | `relax` | the time in which wrong passwords lock no login |
 //! | `live` | notices for pages that follow changes |
 //! | `statements` | rendered statements |
-//! | `upload` | uploads and downloads of large files |
+//! | `upload`, `quota` | uploads and downloads of large files; the disk space of a user |
 //! | `frame`, `layout` | the frame of all pages; that of pages for a user |
 //! | `parts`, `vocabulary` | common parts and words |
 //! | `chart`, `assets` | charts; style sheet and script |
@@ -55,12 +56,14 @@ mod chart;
 mod clarifications;
 mod client;
 mod clocks;
+pub mod connections;
 mod contest_files;
 mod contests;
 mod error;
 mod faults;
 mod frame;
 mod jobs;
+mod known;
 mod language;
 mod layout;
 mod live;
@@ -75,9 +78,11 @@ mod parts;
 mod prints;
 mod problem_list;
 mod problems;
+pub mod quota;
 mod ranking;
 mod refusal;
 mod rejudgings;
+mod relax;
 mod removal;
 pub mod reset;
 mod roster;
@@ -88,7 +93,7 @@ pub mod server;
 mod session;
 mod sight;
 mod sign_in;
-mod source;
+pub mod source;
 pub mod statements;
 mod submissions;
 mod submit;
@@ -140,10 +145,12 @@ pub fn router(app: Arc<App>) -> Router {
             "/contest-files/{id}/edit",
             get(contest_files::edit_form).post(contest_files::edit),
         )
-        .layer(DefaultBodyLimit::max(MAX_PACKAGE));
+        .layer(DefaultBodyLimit::max(MAX_PACKAGE))
+        .layer(from_fn_with_state(body::UPLOAD_SPEED, body::pace));
     let statements = Router::new()
         .route("/problems/{id}/statement", post(versions::statement))
-        .layer(DefaultBodyLimit::max(MAX_STATEMENT));
+        .layer(DefaultBodyLimit::max(MAX_STATEMENT))
+        .layer(from_fn_with_state(app.clone(), body::charge));
     let pages = Router::new()
         .route("/", get(sign_in::home))
         .route(
@@ -239,7 +246,8 @@ pub fn router(app: Arc<App>) -> Router {
         .merge(judging())
         .merge(care())
         .merge(api::routes())
-        .layer(DefaultBodyLimit::max(MAX_BODY));
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(from_fn_with_state(app.clone(), body::charge));
     Router::new()
         .merge(uploads)
         .merge(statements)
@@ -301,6 +309,7 @@ fn administration(app: &Arc<App>) -> Router<Arc<App>> {
             "/settings",
             get(users::settings).post(users::change_settings),
         )
+        .route("/settings/relax", post(relax::change))
         .route("/audit", get(audit::show))
         .route("/queue", get(admin::queue))
         .route_layer(from_fn_with_state(app.clone(), users::only_admins))

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::back::Back;
 use crate::core::id_token::Claims;
+use crate::core::party::Party;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::credential::{self, Proof};
@@ -77,13 +78,13 @@ pub async fn callback(
 ) -> Page {
     let provider = provider(&app)?;
     let (network, now) = (client.network(), Instant::now());
-    if let Some(delay) = app.failures_of_address.delay(&network, now) {
+    if let Some(delay) = app.limits.failures_of_address.delay(&network, now) {
         return Err(PageError::TooOften(delay));
     }
     let token = session::cookie_token(&app, &headers, COOKIE).ok_or(OidcError::Flow)?;
     let finished = provider.finish(&token, callback).await;
     let (purpose, claims) = finished.inspect_err(|_| {
-        app.failures_of_address.count(network, now);
+        app.limits.failures_of_address.count(network, now);
     })?;
     let mut answer = match purpose {
         Purpose::SignIn(back) => {
@@ -126,7 +127,10 @@ async fn person(app: &App, provider: &Provider, claims: &Claims) -> Page<User> {
 
 /// Adds a user with a random password that no person knows.
 async fn add(app: &App, issuer: &str, claims: &Claims) -> Page<User> {
-    let password = app.passwords.hash(&Token::random().hex()).await?;
+    let password = app
+        .passwords
+        .hash(Party::Site, &Token::random().hex())
+        .await?;
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     let login = free_login(&mut tx, claims.preferred_username.as_deref()).await?;

@@ -3,6 +3,7 @@
 use super::error::Page;
 use super::upload::{self, StoredUpload};
 use crate::app::App;
+use crate::core::party::Party;
 use crate::db::problem::Version;
 use crate::jobs::packages::{self, Package};
 use crate::text::t;
@@ -16,14 +17,20 @@ const QUICK_BYTES: u64 = 1 << 20;
 
 /// The package of an upload; `None` if a job must read it because it is large or its statements
 /// must be compiled.
-pub async fn read_if_small(app: &Arc<App>, upload: &StoredUpload) -> Page<Option<Package>> {
+pub async fn read_if_small(
+    app: &Arc<App>,
+    party: Party,
+    upload: &StoredUpload,
+) -> Page<Option<Package>> {
     if upload.bytes > QUICK_BYTES {
         return Ok(None);
     }
+    let turn = app.limits.rendering.turn(party).await?;
     let (app, digest) = (app.clone(), upload.digest.clone());
     let file_name = upload.file_name.clone();
-    let read = move || packages::read(&app, &digest, &file_name);
-    let package = tokio::task::spawn_blocking(read).await??;
+    let package = turn
+        .run(move || packages::read(&app, &digest, &file_name))
+        .await??;
     Ok(package.manifest.sources.is_empty().then_some(package))
 }
 

@@ -132,7 +132,7 @@ pub async fn send(
     if text.trim().is_empty() || text.len() > MAX_PRINT {
         return Err(Mistake::PrintLength { bytes: MAX_PRINT }.into());
     }
-    let admitted = app.prints.admit(user, Instant::now());
+    let admitted = app.limits.prints.admit(user, Instant::now());
     admitted.map_err(PageError::TooOften)?;
     let title: String = match title.trim() {
         "" => "source".to_owned(),

@@ -13,6 +13,7 @@ use super::upload::{self, StoredUpload};
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess, Tie};
 use crate::core::package::Manifest;
+use crate::core::party::Party;
 use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::core::visibility::visible;
@@ -92,9 +93,9 @@ pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipa
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
     }
-    let upload = StoredUpload::read(&app, form).await?;
+    let upload = StoredUpload::read(&app, user, form).await?;
     let visibility = visibility(upload.field("visibility"), &session)?;
-    let package = match packages::read_if_small(&app, &upload).await? {
+    let package = match packages::read_if_small(&app, session.party(), &upload).await? {
         Some(package) => package,
         None => {
             let work = Work::AddProblem {
@@ -161,7 +162,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     let (problem, access) = find(&app, &session, id).await?;
     let (_, manifest) = current(&app, &problem).await?;
     let files = format!("/problems/{id}/files");
-    let text = markdown(&app, &manifest, &files).await?;
+    let text = markdown(&app, session.party(), &manifest, &files).await?;
     let list = match session.viewer().id() {
         Some(user) => {
             let user = (!access.edit).then_some(user);
@@ -297,11 +298,21 @@ pub async fn tags_form(app: &App, problem: &Problem) -> Page<Markup> {
 }
 
 /// The Markdown statement of a package as HTML. `files` is the address of its images.
-pub async fn markdown(app: &App, manifest: &Manifest, files: &str) -> Page<Option<Arc<str>>> {
+pub async fn markdown(
+    app: &App,
+    party: Party,
+    manifest: &Manifest,
+    files: &str,
+) -> Page<Option<Arc<str>>> {
     let Some(statement) = manifest.markdown() else {
         return Ok(None);
     };
     let key = statements::key(manifest, &statement.digest, files);
+    if let Some(kept) = app.statements.page(&key) {
+        return Ok(Some(kept));
+    }
+    let turn = app.limits.rendering.turn(party).await?;
+    // Another request may have rendered it in the meantime.
     if let Some(kept) = app.statements.page(&key) {
         return Ok(Some(kept));
     }
@@ -317,7 +328,7 @@ pub async fn markdown(app: &App, manifest: &Manifest, files: &str) -> Page<Optio
         };
         crate::core::markdown::render(&String::from_utf8_lossy(&text), image)
     };
-    let html = tokio::task::spawn_blocking(render).await?;
+    let html = turn.run(render).await?;
     let html = html.map_err(InternalError::Renderer)?;
     Ok(Some(app.statements.keep_page(key, html)))
 }

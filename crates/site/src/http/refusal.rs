@@ -75,6 +75,16 @@ pub enum Refusal {
         /// The maximum number.
         max: usize,
     },
+    /// The files of the user take as much space as allowed.
+    DiskFull {
+        /// The maximum in GiB.
+        gib: u64,
+    },
+    /// The user has as many waiting jobs as allowed.
+    TooManyJobs {
+        /// The maximum number.
+        max: i64,
+    },
     /// The question has a different answer from the one that the form showed.
     AnsweredMeanwhile,
 }
@@ -115,6 +125,8 @@ impl Refusal {
             Refusal::ServiceTaken => Box::new(t::RefusalServiceTaken),
             Refusal::AccountDisabled => Box::new(t::RefusalAccountDisabled),
             Refusal::TooManyFiles { max } => Box::new(t::RefusalTooManyFiles { max }),
+            Refusal::DiskFull { gib } => Box::new(t::RefusalDiskFull { gib }),
+            Refusal::TooManyJobs { max } => Box::new(t::RefusalTooManyJobs { max }),
             Refusal::AnsweredMeanwhile => Box::new(t::RefusalAnsweredMeanwhile),
         }
     }

@@ -281,7 +281,7 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
     let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
     let manifest = manifest(&app, &problem).await?;
     let files = format!("/round-problems/{id}/files");
-    let text = problems::markdown(&app, &manifest, &files).await?;
+    let text = problems::markdown(&app, session.party(), &manifest, &files).await?;
     let title = format!("{} {}", problem.label, problem.name);
     let is_open = scene.submits(&problem);
     let times = scene.times(problem.round_id, problem.schedule());

@@ -1,15 +1,17 @@
 //! Connections of browsers. Bounds keep slow or hostile clients from blocking others.
 
 use super::body::SPEED;
+use super::connections::{Connection, Connections};
 use super::pacer::Pacer;
 use crate::core::pace::Speed;
+use axum::Router;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use axum::{Extension, Router};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -18,12 +20,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tower::ServiceExt;
 
 /// The header with the addresses of clients and proxies, the latest at the end.
 const FORWARDED_FOR: &str = "x-forwarded-for";
-/// Connections at one time.
-const MAX_CONNECTIONS: usize = 4096;
 /// How long a client may take to send the headers of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_HEADERS: usize = 100;
@@ -38,6 +38,9 @@ pub async fn forwarded(mut request: Request, next: Next) -> Response {
     let last = values.iter().next_back().and_then(|it| it.to_str().ok());
     let last: Option<IpAddr> = last.and_then(|text| text.rsplit(',').next()?.trim().parse().ok());
     if let Some(address) = last {
+        if let Some(connection) = request.extensions().get::<Arc<Connection>>() {
+            connection.forward(address);
+        }
         request.extensions_mut().insert(address);
     }
     next.run(request).await
@@ -51,19 +54,21 @@ struct Patience {
 }
 
 /// Serves pages until the future is dropped.
-pub async fn serve(listener: TcpListener, routes: Router) {
+pub async fn serve(listener: TcpListener, connections: Arc<Connections>, routes: Router) {
     let patience = Patience {
         headers: HEADER_TIMEOUT,
         answers: SPEED,
     };
-    serve_with(patience, listener, routes).await;
+    serve_with(patience, listener, connections, routes).await;
 }
 
-async fn serve_with(patience: Patience, listener: TcpListener, routes: Router) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+async fn serve_with(
+    patience: Patience,
+    listener: TcpListener,
+    connections: Arc<Connections>,
+    routes: Router,
+) {
     loop {
-        // The semaphore is never closed.
-        let place = places.clone().acquire_owned().await.ok();
         let (stream, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -74,7 +79,8 @@ async fn serve_with(patience: Patience, listener: TcpListener, routes: Router) {
         };
         // Answers are written in one piece.
         let _ = stream.set_nodelay(true);
-        let routes = routes.clone().layer(Extension(address.ip()));
+        let connection = connections.accept(address.ip());
+        let routes = routes.clone();
         let stream = Paced {
             stream,
             pacer: Pacer::new(patience.answers),
@@ -86,12 +92,21 @@ async fn serve_with(patience: Patience, listener: TcpListener, routes: Router) {
                 .header_read_timeout(patience.headers)
                 .max_headers(MAX_HEADERS)
                 .max_buf_size(MAX_HEADER_BYTES);
-            let service = TowerToHyperService::new(routes);
-            let connection = server.serve_connection(TokioIo::new(stream), service);
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection failed");
+            let service = service_fn(|mut request: hyper::Request<Incoming>| {
+                connection.touch();
+                request.extensions_mut().insert(address.ip());
+                request.extensions_mut().insert(connection.clone());
+                routes.clone().oneshot(request)
+            });
+            let served = server.serve_connection(TokioIo::new(stream), service);
+            tokio::select! {
+                served = served => if let Err(error) = served {
+                    tracing::debug!(%error, "a connection failed");
+                },
+                () = connection.lost.cancelled() => {
+                    tracing::debug!("a connection has lost its place");
+                }
             }
-            drop(place);
         });
     }
 }
@@ -188,7 +203,7 @@ mod tests {
             .layer(from_fn_with_state(speed, body::pace));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(serve_with(patience, listener, routes));
+        tokio::spawn(serve_with(patience, listener, Connections::new(64), routes));
         address
     }
 

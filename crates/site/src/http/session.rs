@@ -1,10 +1,12 @@
 //! The user of a request, and the cookies that name the user.
 
 use super::client::Client;
+use super::connections::Connection;
 use super::error::{Page, PageError};
 use crate::app::App;
 use crate::core::access::Viewer;
 use crate::core::back::Back;
+use crate::core::party::Party;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::credential::{self, Proof};
@@ -52,6 +54,11 @@ impl Session {
         Viewer {
             user: self.user.as_ref().map(|user| (user.id, user.role)),
         }
+    }
+
+    /// The party of the viewer. All guests are one.
+    pub fn party(&self) -> Party {
+        self.viewer().id().map_or(Party::Guests, Party::User)
     }
 
     /// A session without a user.
@@ -161,6 +168,9 @@ impl FromRequestParts<Arc<App>> for Session {
         };
         if let Some(user) = &user {
             audit::act_as(user.id, &user.login);
+        }
+        if let (Some(user), Some(connection)) = (&user, parts.extensions.get::<Arc<Connection>>()) {
+            connection.identify(user.id);
         }
         if let Some(tag) = user.as_ref().and_then(|user| user.locale.as_ref()) {
             text::set_language(tag);

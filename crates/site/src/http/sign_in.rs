@@ -2,14 +2,18 @@
 
 use super::client::Client;
 use super::error::{Page, PageError};
+use super::known;
 use super::layout::page;
 use super::mistake::Mistake;
 use super::parts::password_input;
 use super::refusal::Refusal;
+use super::relax::is_relaxed;
 use super::session::{Entry, LASTS, NAME, PENDING, Session, begin, cookie, lasts};
 use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::back::Back;
+use crate::core::party::Party;
+use crate::core::password::Asker;
 use crate::core::pending::{PENDING_LASTS, SignIn};
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
@@ -17,8 +21,10 @@ use crate::db::credential::{Kept, Proof};
 use crate::db::password;
 use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{Db, api_token, audit, identity, session, setting, totp};
+use crate::limits::Guesser;
 use crate::text::{Message, t};
 use axum::extract::{Form, Path, State};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -84,51 +90,90 @@ pub struct Credentials {
 pub async fn sign_in(
     State(app): State<Arc<App>>,
     client: Client,
+    headers: HeaderMap,
     Form(form): Form<Credentials>,
 ) -> Page {
-    let (network, now) = (client.network(), Instant::now());
-    if let Some(delay) = app.failures_of_address.delay(&network, now) {
-        return Err(PageError::TooOften(delay));
-    }
     let user = user::by_login(&app.db, &form.login).await?;
     if let Some(user) = &user {
         audit::act_as(user.id, &user.login);
     }
-    let stored = user.as_ref().map(|user| user.password.as_str());
-    let fits = is_password(&app, &client, &form.login, stored, &form.password).await?;
-    let Some(user) = user.filter(|user| fits && user.disabled_at.is_none()) else {
-        app.failures_of_address.count(network, now);
-        return Err(Mistake::WrongSignIn.into());
-    };
+    let known = known::cookie_of(&app, &headers);
+    let fits = can_sign_in(&app, &client, known, &form, user.as_ref()).await?;
+    let user = user.filter(|_| fits).ok_or(Mistake::WrongSignIn)?;
     let entering = Entering {
         proof: Proof::Password(user.password.clone()),
         user: &user,
         keep: form.keep.is_some(),
         back: form.back,
     };
-    enter(&app, &client, entering).await
+    let mut answer = enter(&app, &client, entering).await?;
+    let (name, value) = known::cookie(&app, &user.password);
+    answer.headers_mut().append(name, value);
+    Ok(answer)
 }
 
-/// Whether a password is that of a login, whose hash is stored if the login exists. Wrong ones are
-/// counted, and too many are refused. A password counts as wrong until it was verified, so that
-/// more of them at the same moment are refused, too.
-pub async fn is_password(
+/// Whether a user can sign in with a password. A sign-in counts as failed until its password was
+/// verified, so that more of them at the same moment are refused, too.
+async fn can_sign_in(
     app: &App,
     client: &Client,
-    login: &str,
+    known: Option<String>,
+    form: &Credentials,
+    user: Option<&User>,
+) -> Page<bool> {
+    let (limits, network, now) = (&app.limits, client.network(), Instant::now());
+    // Longer logins do not exist, and would only take memory.
+    let login: String = form.login.chars().take(MAX_NAME).collect();
+    let login = login.to_lowercase();
+    let stored = user.map(|user| user.password.as_str());
+    let known = known.zip(stored);
+    let known = known.and_then(|(cookie, stored)| known::digest(&cookie, stored));
+    let is_stranger = known.is_none() && !is_relaxed(app).await?;
+    let guesser = match known {
+        Some(digest) => Some(Guesser::Browser(digest)),
+        None => is_stranger.then(|| Guesser::Stranger(login.clone(), network)),
+    };
+    let party = known.map_or(Party::Network(network), Party::Browser);
+    if let Some(user) = user {
+        let admitted = limits.sign_ins.admit(user.id, now);
+        admitted.map_err(PageError::TooOften)?;
+    }
+    if is_stranger && let Err(delay) = limits.failures_of_address.admit(network, now) {
+        user.inspect(|user| limits.sign_ins.take_back(&user.id));
+        return Err(PageError::TooOften(delay));
+    }
+    let fits = is_password(app, guesser, Asker { party, login }, stored, &form.password).await;
+    let is_enabled = user.is_some_and(|user| user.disabled_at.is_none());
+    if !matches!(fits, Ok(true)) {
+        user.inspect(|user| limits.sign_ins.take_back(&user.id));
+    }
+    // Only a wrong password counts, not a site that is too busy to verify one.
+    let has_failed = matches!(fits, Ok(fits) if !fits || !is_enabled);
+    if is_stranger && !has_failed {
+        limits.failures_of_address.take_back(&network);
+    }
+    Ok(fits? && is_enabled)
+}
+
+/// Whether a password has a hash, which is stored if the login exists. Wrong passwords of a guesser
+/// are counted, and too many are refused. A password counts as wrong until it was verified.
+async fn is_password(
+    app: &App,
+    guesser: Option<Guesser>,
+    asker: Asker,
     stored: Option<&str>,
     password: &str,
 ) -> Page<bool> {
-    // Longer logins do not exist, and would only take memory.
-    let login: String = login.chars().take(MAX_NAME).collect();
-    let key = (login.to_lowercase(), client.network());
-    let admitted = app.failures_of_login.admit(key.clone(), Instant::now());
-    admitted.map_err(PageError::TooOften)?;
-    let fits = app.passwords.verify(password, stored).await;
-    match fits {
-        Ok(true) => app.failures_of_login.forget(&key),
-        Ok(false) => {}
-        Err(_) => app.failures_of_login.take_back(&key),
+    let counts = &app.limits.wrong_passwords;
+    if let Some(guesser) = &guesser {
+        let admitted = counts.admit(guesser.clone(), Instant::now());
+        admitted.map_err(PageError::TooOften)?;
+    }
+    let fits = app.passwords.verify(asker, password, stored).await;
+    match (&fits, &guesser) {
+        (Ok(true), Some(guesser)) => counts.forget(guesser),
+        (Err(_), Some(guesser)) => counts.take_back(guesser),
+        _ => {}
     }
     Ok(fits?)
 }
@@ -140,12 +185,14 @@ pub async fn is_password(
 pub async fn check_password<'s>(
     app: &App,
     session: &'s Session,
-    client: &Client,
+    _client: &Client,
     password: &str,
 ) -> Page<&'s User> {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     let stored = Some(user.password.as_str());
-    let fits = is_password(app, client, &user.login, stored, password).await?;
+    let guesser = Some(Guesser::User(user.id));
+    let asker = Party::User(user.id).into();
+    let fits = is_password(app, guesser, asker, stored, password).await?;
     fits.then_some(user).ok_or(Mistake::WrongPassword.into())
 }
 
@@ -290,10 +337,11 @@ impl SignUp {
 
 /// Adds a user. An administrator is added only if no other exists.
 async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
-    let admitted = app.sign_ups.admit(client.network(), Instant::now());
+    let admitted = app.limits.sign_ups.admit(client.network(), Instant::now());
     admitted.map_err(PageError::TooOften)?;
     form.check()?;
-    let password = app.passwords.hash(&form.password).await?;
+    let party = Party::Network(client.network());
+    let password = app.passwords.hash(party, &form.password).await?;
     let new = NewUser {
         login: &form.login,
         name: form.name.trim(),
@@ -311,7 +359,10 @@ async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
         id => id?,
     };
     tx.commit().await?;
-    enter_with_new(app, client, id, password, false, &form.back).await
+    let (name, value) = known::cookie(app, &password);
+    let mut answer = enter_with_new(app, client, id, password, false, &form.back).await?;
+    answer.headers_mut().append(name, value);
+    Ok(answer)
 }
 
 /// `POST /sign-up`.
@@ -439,11 +490,11 @@ pub async fn change_password(
 ) -> Page {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     account::check_password(&form.new)?;
-    let stored = Some(user.password.as_str());
-    if !is_password(&app, &client, &user.login, stored, &form.old).await? {
-        return Err(Mistake::WrongPresentPassword.into());
-    }
-    let hash = app.passwords.hash(&form.new).await?;
+    match check_password(&app, &session, &client, &form.old).await {
+        Err(PageError::Invalid(_)) => Err(Mistake::WrongPresentPassword.into()),
+        checked => checked,
+    }?;
+    let hash = app.passwords.hash(Party::User(user.id), &form.new).await?;
     let mut tx = app.db.begin().await?;
     // A link for a new password may have been used since the old password was verified.
     let old = Some(user.password.as_str());
@@ -452,6 +503,9 @@ pub async fn change_password(
     }
     tx.commit().await?;
     app.pending.remove_of(user.id);
+    let (name, value) = known::cookie(&app, &hash);
     // The session that ends had the one-time password.
-    enter_with_new(&app, &client, user.id, hash, true, &Back::default()).await
+    let mut answer = enter_with_new(&app, &client, user.id, hash, true, &Back::default()).await?;
+    answer.headers_mut().append(name, value);
+    Ok(answer)
 }

@@ -1,11 +1,18 @@
 //! Sources as they are shown: highlighted, and compared with the author's previous submission.
+//!
+//! Both take time, so they happen in turns on threads that may block, and the result is kept.
 
-use crate::db::submission::Source;
-use crate::text::t;
+use super::error::Page;
+use crate::app::App;
+use crate::core::kept::Kept;
+use crate::core::party::Party;
+use crate::db::submission::{Source, Submission};
+use crate::text::{self, t};
 use maud::{Markup, html};
 use millibox_highlight::tokens;
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The number of unchanged lines around a change.
@@ -13,8 +20,73 @@ const CONTEXT_LINES: usize = 3;
 /// How long a comparison may take. After that, larger parts count as changed.
 const DIFF_TIME: Duration = Duration::from_millis(200);
 
+/// The maximum size of a source that is highlighted or compared, in bytes.
+const MAX_SHOWN: usize = 64 << 10;
+/// The number of sources to keep as they are shown, and the maximum size of each.
+const KEPT: (usize, usize) = (128, 256 << 10);
+
+/// A source as it is shown.
+#[derive(Debug)]
+pub struct Shown {
+    /// The source.
+    pub view: Markup,
+    /// Its changes since the author's previous submission.
+    pub changes: Option<Markup>,
+}
+
+/// What determines how a source is shown: the submission, the previous one and the language.
+type Key = (i64, Option<i64>, String);
+
+/// The sources that were shown last.
+#[derive(Debug)]
+pub struct Sources(Mutex<Kept<Key, Arc<Shown>>>);
+
+impl Default for Sources {
+    fn default() -> Sources {
+        Sources(Mutex::new(Kept::new(KEPT.0)))
+    }
+}
+
+impl Sources {
+    fn kept(&self) -> MutexGuard<'_, Kept<Key, Arc<Shown>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The source of a submission, compared with the previous one.
+///
+/// # Errors
+/// Too many other pages are rendered.
+pub async fn shown(
+    app: &App,
+    party: Party,
+    one: &Submission,
+    source: Source,
+    previous: Option<(i64, Source)>,
+) -> Page<Arc<Shown>> {
+    let locale = text::current();
+    let number = previous.as_ref().map(|(number, _)| *number);
+    let key = (one.id, number, locale.tag().to_owned());
+    if let Some(kept) = app.sources.kept().get(&key) {
+        return Ok(kept.clone());
+    }
+    let language = one.language.clone();
+    let render = move || {
+        text::at_once(&locale, || Shown {
+            view: view(&source, &language),
+            changes: previous.map(|(_, old)| changes(&old, &source)),
+        })
+    };
+    let shown = Arc::new(app.limits.rendering.run(party, render).await?);
+    let changes = shown.changes.as_ref().map_or(0, |it| it.0.len());
+    if shown.view.0.len() + changes <= KEPT.1 {
+        app.sources.kept().insert(key, shown.clone());
+    }
+    Ok(shown)
+}
+
 /// A source with the numbers of its lines.
-pub fn view(source: &Source, language: &str) -> Markup {
+fn view(source: &Source, language: &str) -> Markup {
     let text = String::from_utf8_lossy(&source.content);
     let mut numbers = String::new();
     for number in 1..=text.lines().count() {
@@ -26,10 +98,14 @@ pub fn view(source: &Source, language: &str) -> Markup {
             pre.lines aria-hidden="true" { "\n" (numbers) }
             pre.code tabindex="0" {
                 "\n"
-                @for (kind, text) in tokens(&text, language) {
-                    @match kind {
-                        Some(kind) => span class=(kind.class()) { (text) },
-                        None => (text),
+                @if text.len() > MAX_SHOWN {
+                    (text)
+                } @else {
+                    @for (kind, text) in tokens(&text, language) {
+                        @match kind {
+                            Some(kind) => span class=(kind.class()) { (text) },
+                            None => (text),
+                        }
                     }
                 }
             }
@@ -38,7 +114,10 @@ pub fn view(source: &Source, language: &str) -> Markup {
 }
 
 /// The lines that differ between an older and a newer source, with some lines around them.
-pub fn changes(old: &Source, new: &Source) -> Markup {
+fn changes(old: &Source, new: &Source) -> Markup {
+    if old.content.len().max(new.content.len()) > MAX_SHOWN {
+        return html! { p.muted { (t::SubmissionTooLarge { kib: MAX_SHOWN >> 10 }) } };
+    }
     let [old, new] = [old, new].map(|it| String::from_utf8_lossy(&it.content));
     let diff = TextDiff::configure()
         .timeout(DIFF_TIME)
@@ -83,6 +162,15 @@ mod tests {
         );
         assert!(page.contains("1\n2\n</pre>"), "{page}");
         assert!(!page.contains("<b>"), "{page}");
+    }
+
+    #[test]
+    fn large_source_is_neither_highlighted_nor_compared() {
+        let large = source(&"x = 'y'\n".repeat(MAX_SHOWN / 8 + 1));
+        let page = view(&large, "python3").into_string();
+        assert!(page.contains("x = 'y'") && !page.contains("<span"));
+        let page = changes(&source("x\n"), &large).into_string();
+        assert!(page.contains("64 KiB") && !page.contains("<ins>"), "{page}");
     }
 
     #[test]

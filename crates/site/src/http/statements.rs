@@ -3,48 +3,35 @@
 //! A version of a package never changes, so its rendered statements stay valid, unless the PDF of a
 //! statement is missing. Callers first check whether the viewer may see a statement.
 
+use crate::core::kept::Kept;
 use crate::core::package::Manifest;
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The number of entries to keep of each kind. When there are more, all are dropped.
+/// The number of entries to keep of each kind.
 const MAX_ENTRIES: usize = 128;
 /// The maximum size of a statement that is kept, in bytes.
 const MAX_BYTES: usize = 256 << 10;
 
-/// Values by key, up to a number.
-#[derive(Debug)]
-struct Kept<K, V: ?Sized>(Mutex<HashMap<K, Arc<V>>>);
-
-impl<K, V: ?Sized> Default for Kept<K, V> {
-    fn default() -> Kept<K, V> {
-        Kept(Mutex::default())
-    }
-}
-
-impl<K: Hash + Eq, V: ?Sized> Kept<K, V> {
-    fn get(&self, key: &K) -> Option<Arc<V>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(key).cloned()
-    }
-
-    fn insert(&self, key: K, value: Arc<V>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= MAX_ENTRIES {
-            kept.clear();
-        }
-        kept.insert(key, value);
-    }
-}
-
 /// The cached values.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Statements {
     /// Descriptions of packages, by the number of the version.
-    manifests: Kept<i64, Manifest>,
+    manifests: Mutex<Kept<i64, Arc<Manifest>>>,
     /// HTML, by [`key`].
-    pages: Kept<String, str>,
+    pages: Mutex<Kept<String, Arc<str>>>,
+}
+
+impl Default for Statements {
+    fn default() -> Statements {
+        Statements {
+            manifests: Mutex::new(Kept::new(MAX_ENTRIES)),
+            pages: Mutex::new(Kept::new(MAX_ENTRIES)),
+        }
+    }
+}
+
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The key of the HTML of a statement: its text, the address of its files and their names.
@@ -57,28 +44,28 @@ pub fn key(manifest: &Manifest, digest: &str, files: &str) -> String {
 impl Statements {
     /// The description of a version, if it is kept.
     pub fn manifest(&self, version: i64) -> Option<Arc<Manifest>> {
-        self.manifests.get(&version)
+        lock(&self.manifests).get(&version).cloned()
     }
 
     /// Keeps the description of a version, unless a job can add a PDF to it.
     pub fn keep_manifest(&self, version: i64, manifest: Manifest) -> Arc<Manifest> {
         let manifest = Arc::new(manifest);
         if manifest.sources.is_empty() {
-            self.manifests.insert(version, manifest.clone());
+            lock(&self.manifests).insert(version, manifest.clone());
         }
         manifest
     }
 
     /// A statement as HTML, if it is kept.
     pub fn page(&self, key: &String) -> Option<Arc<str>> {
-        self.pages.get(key)
+        lock(&self.pages).get(key).cloned()
     }
 
     /// Keeps a statement.
     pub fn keep_page(&self, key: String, html: String) -> Arc<str> {
         let html: Arc<str> = html.into();
         if html.len() <= MAX_BYTES {
-            self.pages.insert(key, html.clone());
+            lock(&self.pages).insert(key, html.clone());
         }
         html
     }
@@ -131,6 +118,7 @@ mod tests {
         }
         assert!(statements.manifest(0).is_some());
         statements.keep_manifest(-1, Manifest::default());
-        assert!(statements.manifest(0).is_none() && statements.manifest(-1).is_some());
+        assert!(statements.manifest(1).is_none() && statements.manifest(-1).is_some());
+        assert!(statements.manifest(0).is_some(), "it was used");
     }
 }

@@ -229,6 +229,9 @@ pub async fn show(
         .await?
         .ok_or(PageError::NotFound)?;
     let previous = submission::previous(&app.db, &one).await?;
+    let file_name = source.file_name.clone();
+    let number = previous.as_ref().map(|(number, _)| *number);
+    let source = source::shown(&app, session.party(), &one, source, previous).await?;
     let title = t::SubmissionTitle { id: id.to_string() };
     let main = html! {
         (crumbs(&[("/submissions", &t::Submissions)], format!("#{id}")))
@@ -238,16 +241,16 @@ pub async fn show(
         h2 { (t::SubmitSource) }
         p {
             a href={ "/submissions/" (id) "/source" } {
-                (t::SubmissionDownload { file: &source.file_name })
+                (t::SubmissionDownload { file: &file_name })
             }
         }
-        @if let Some((number, old)) = &previous {
+        @if let (Some(number), Some(changes)) = (number, &source.changes) {
             details {
                 summary { (t::SubmissionChanges { id: number.to_string() }) }
-                (source::changes(old, &source))
+                (changes)
             }
         }
-        (source::view(&source, &one.language))
+        (source.view)
     };
     let answer = if piece.is_live {
         live_page(&session, title, &format!("/submissions/{id}/live"), main)

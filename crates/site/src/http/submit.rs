@@ -142,7 +142,7 @@ async fn insert(
     {
         return Ok(earlier);
     }
-    let admitted = app.submissions.admit(user_id, Instant::now());
+    let admitted = app.limits.submissions.admit(user_id, Instant::now());
     admitted.map_err(PageError::TooOften)?;
     let now = Time::now();
     let mut tx = app.db.begin().await?;

@@ -106,7 +106,7 @@ pub struct Code {
 /// Counts a code of a user as wrong before it is checked, so that more of them at the same moment
 /// are refused, too.
 fn admit_code(app: &App, user: i64) -> Page<()> {
-    let admitted = app.failures_of_code.admit(user, Instant::now());
+    let admitted = app.limits.failures_of_code.admit(user, Instant::now());
     admitted.map_err(PageError::TooOften)
 }
 
@@ -127,7 +127,7 @@ pub async fn confirm(
     let now = Time::now();
     let period = rules::period(&secret, &form.code, None, now);
     let period = period.ok_or(Mistake::WrongCode)?;
-    app.failures_of_code.forget(&id);
+    app.limits.failures_of_code.forget(&id);
     let codes = rules::recovery_codes();
     totp::confirm(&mut tx, id, period, &codes, now).await?;
     session.hold(&mut tx).await?;
@@ -164,7 +164,7 @@ pub async fn turn_off(
     if !totp::accept(&mut tx, user.id, &form.code, Time::now()).await? {
         return Err(Mistake::WrongCode.into());
     }
-    app.failures_of_code.forget(&user.id);
+    app.limits.failures_of_code.forget(&user.id);
     totp::remove(&mut tx, user.id).await?;
     tx.commit().await?;
     Ok(Redirect::to("/account/totp").into_response())
@@ -204,7 +204,7 @@ pub async fn sign_in(
     reset::delete_expired(&mut tx, Time::now()).await?;
     tx.commit().await?;
     app.pending.take(&token, Instant::now());
-    app.failures_of_code.forget(&user.id);
+    app.limits.failures_of_code.forget(&user.id);
     let entry = session::Entry {
         user: user.id,
         proof: &pending.proof,

@@ -142,7 +142,7 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
         upload.field("code").to_owned(),
     );
     let sent = Sent::of(app, upload)?;
-    let admitted = app.tries.admit(user, Instant::now());
+    let admitted = app.limits.tries.admit(user, Instant::now());
     admitted.map_err(PageError::TooOften)?;
     let trial = Trial {
         language: sent.language.name.clone(),
@@ -151,7 +151,7 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
         input: input.clone().into_bytes(),
         limits: limits(&place.manifest),
     };
-    let tried = app.trials.run(trial).await?;
+    let tried = app.trials.run(user, trial).await?;
     show(
         app,
         session,

@@ -3,6 +3,7 @@
 
 use super::error::{InternalError, Page, PageError, Rush, unreadable};
 use super::mistake::Mistake;
+use super::quota;
 use crate::app::App;
 use axum::body::Body;
 use axum::extract::Multipart;
@@ -13,9 +14,8 @@ use axum::response::{IntoResponse, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::HashMap;
 use tokio_util::io::ReaderStream;
+use tokio_util::sync::CancellationToken;
 
-/// The maximum number of large files that arrive at the same time.
-pub const MAX_UPLOADS: usize = 8;
 /// The maximum size of all other fields of a form together, in bytes.
 const MAX_FIELDS: usize = 64 << 10;
 
@@ -30,15 +30,28 @@ pub struct StoredUpload {
 }
 
 impl StoredUpload {
-    /// Reads a form whose file has the name `file`. The limit of the request bounds its size.
+    /// Reads a form of a user whose file has the name `file`. The limit of the request and the room
+    /// of the user bound its size.
     ///
     /// # Errors
     /// The form is malformed or too large, it has two files, too many files arrive at this moment,
     /// or the file cannot be stored.
-    pub async fn read(app: &App, mut form: Multipart) -> Page<StoredUpload> {
-        let Ok(_place) = app.uploads.try_acquire() else {
-            return Err(PageError::Busy(Rush::Uploads));
+    pub async fn read(app: &App, user: i64, form: Multipart) -> Page<StoredUpload> {
+        let lost = CancellationToken::new();
+        let busy = PageError::Busy(Rush::Uploads);
+        let Some(_place) = app.limits.uploads.take(user, &lost) else {
+            return Err(busy);
         };
+        let room = quota::room(app, user).await?;
+        let upload = tokio::select! {
+            upload = StoredUpload::read_within(app, room, form) => upload?,
+            () = lost.cancelled() => return Err(busy),
+        };
+        app.uploaded.add(user, &upload.digest);
+        Ok(upload)
+    }
+
+    async fn read_within(app: &App, room: u64, mut form: Multipart) -> Page<StoredUpload> {
         let mut fields = HashMap::new();
         let mut field_bytes = 0;
         let mut stored = None;
@@ -49,7 +62,7 @@ impl StoredUpload {
                 fields.insert(name, text);
             } else if stored.is_none() {
                 let file_name = part.file_name().unwrap_or_default().to_owned();
-                let (digest, bytes) = store(app, Some(part)).await?;
+                let (digest, bytes) = store(app, room, Some(part)).await?;
                 stored = Some((file_name, digest, bytes));
             } else {
                 return Err(Mistake::TwoFiles.into());
@@ -58,7 +71,7 @@ impl StoredUpload {
         let (file_name, digest, bytes) = match stored {
             Some(stored) => stored,
             None => {
-                let (digest, bytes) = store(app, None).await?;
+                let (digest, bytes) = store(app, room, None).await?;
                 (String::new(), digest, bytes)
             }
         };
@@ -88,19 +101,37 @@ async fn short_text(mut part: Field<'_>, total: &mut usize) -> Page<String> {
     String::from_utf8(text).map_err(|_| Mistake::FieldNotUtf8.into())
 }
 
-/// Stores a file. Returns its digest and its length.
-async fn store(app: &App, part: Option<Field<'_>>) -> Page<(String, u64)> {
+/// Stores a file of at most `room` bytes. Returns its digest and its length.
+async fn store(app: &App, room: u64, part: Option<Field<'_>>) -> Page<(String, u64)> {
     let blobs = app.blobs.clone();
     let mut blob = blocking(move || blobs.begin()).await??;
     let mut bytes = 0;
     if let Some(mut part) = part {
         while let Some(chunk) = part.chunk().await? {
             bytes += u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+            if bytes > room {
+                return Err(quota::full(app));
+            }
             blob = blocking(move || blob.write(&chunk).map(|()| blob)).await??;
         }
     }
     let digest = blocking(move || blob.finish()).await??;
     Ok((digest, bytes))
+}
+
+/// Stores a file that is in memory. Returns its digest.
+///
+/// # Errors
+/// The user has no room, or the file cannot be stored.
+pub async fn put(app: &App, user: i64, content: Vec<u8>) -> Page<String> {
+    let room = quota::room(app, user).await?;
+    if u64::try_from(content.len()).unwrap_or(u64::MAX) > room {
+        return Err(quota::full(app));
+    }
+    let blobs = app.blobs.clone();
+    let digest = blocking(move || blobs.put(&content)).await??;
+    app.uploaded.add(user, &digest);
+    Ok(digest)
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Page<T> {

@@ -350,6 +350,7 @@ async fn settings_page(app: &App, session: &Session, link: Option<&str>) -> Page
             (new_link("sign-up-link", link))
         }
         p.hint { (t::SignUpHint) }
+        (super::relax::part(app).await?)
         h2 { (t::Services) }
         (super::oidc::settings_part(app))
     };

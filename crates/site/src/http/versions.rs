@@ -8,7 +8,7 @@ use super::packages::{archive, package_input, read_if_small};
 use super::parts::{self, PAGE_ROWS, Upload, time};
 use super::problems::find;
 use super::session::Session;
-use super::upload::StoredUpload;
+use super::upload::{StoredUpload, put};
 use super::vocabulary;
 use crate::app::App;
 use crate::core::package::Manifest;
@@ -49,9 +49,9 @@ pub async fn add(
 ) -> Page {
     edited(&app, &session, id).await?;
     let user = session.user_id()?;
-    let upload = StoredUpload::read(&app, form).await?;
+    let upload = StoredUpload::read(&app, user, form).await?;
     let note = note(upload.field("note"));
-    let Some(package) = read_if_small(&app, &upload).await? else {
+    let Some(package) = read_if_small(&app, session.party(), &upload).await? else {
         let work = Work::AddVersion {
             problem: id,
             digest: upload.digest,
@@ -186,6 +186,7 @@ pub async fn statement(
     form: Multipart,
 ) -> Page {
     edited(&app, &session, id).await?;
+    let user = session.user_id()?;
     let upload = Upload::read(form).await?;
     let name = upload.file_name.as_str();
     let is_safe = crate::core::source::safe_name(name).is_some();
@@ -198,7 +199,7 @@ pub async fn statement(
     }
     let work = Work::ChangeStatement {
         problem: id,
-        digest: app.blobs.put(&upload.content)?,
+        digest: put(&app, user, upload.content).await?,
         file_name: upload.file_name,
     };
     jobs::begin(&app, &session, &work).await

@@ -112,16 +112,26 @@ impl Bell {
     }
 }
 
-/// Adds a job. Returns the id.
+/// The maximum number of jobs of one user that wait.
+pub const MAX_QUEUED: i64 = 20;
+
+/// Adds a job, unless the user already has an equal one that waits. Returns the id; `None` if too
+/// many jobs of the user wait.
 ///
 /// # Errors
 /// The database rejects it.
-pub async fn add(app: &App, work: &Work, user: i64) -> Result<i64, DbError> {
+pub async fn add(app: &App, work: &Work, user: i64) -> Result<Option<i64>, DbError> {
     let mut tx = app.db.begin().await?;
+    if let Some(id) = job::queued_like(&mut tx, user, work.kind(), &args(work)).await? {
+        return Ok(Some(id));
+    }
+    if job::queued_of(&mut tx, user).await? >= MAX_QUEUED {
+        return Ok(None);
+    }
     let id = insert(&mut tx, work, user).await?;
     tx.commit().await?;
     app.bell.ring();
-    Ok(id)
+    Ok(Some(id))
 }
 
 /// Adds a job within a transaction. Returns the id.
@@ -129,17 +139,20 @@ pub async fn add(app: &App, work: &Work, user: i64) -> Result<i64, DbError> {
 /// # Errors
 /// The database rejects it.
 pub async fn insert(tx: &mut Tx, work: &Work, user: i64) -> Result<i64, DbError> {
-    // Numbers and texts always have a form in JSON.
-    let args = serde_json::to_string(work).unwrap_or_default();
     let new = NewJob {
         kind: work.kind(),
-        args: &args,
+        args: &args(work),
         problem_id: work.problem(),
         contest_id: work.contest(),
         keys: &work.keys(),
         user,
     };
     job::insert(tx, &new, Time::now()).await
+}
+
+fn args(work: &Work) -> String {
+    // Numbers and texts always have a form in JSON.
+    serde_json::to_string(work).unwrap_or_default()
 }
 
 /// Runs jobs.

@@ -1,8 +1,10 @@
 //! Runs of sources on custom input, in a separate sandbox.
 //!
 //! One thread runs them one after another, apart from the queue of judgements, so that many trials
-//! cannot delay judging.
+//! cannot delay judging. Users take turns, and each has at most one trial that waits.
 
+use crate::core::lane::{Bounds, Lane, LaneError, Turn};
+use crate::core::party::Party;
 use crate::core::protocol::cut;
 use millibox::Builder;
 use millibox_judge::failure::JudgeFailure;
@@ -18,8 +20,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// The maximum number of trials that wait.
-const MAX_WAITING: usize = 16;
+/// One trial runs, and each user has at most one that waits.
+const BOUNDS: Bounds = Bounds {
+    turns: 1,
+    turns_of_key: 1,
+    waiting: 256,
+    waiting_of_key: 1,
+};
 /// The pause after a failure to start a supervisor.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
 /// The maximum number of bytes of compilers' messages that are shown.
@@ -63,9 +70,9 @@ pub enum Tried {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TrialError {
-    /// Too many other trials wait.
+    /// Too many trials wait, or one of the same user does.
     #[error("too many trials wait")]
-    Busy,
+    Busy(#[from] LaneError),
     /// The thread ended before the trial had a result.
     #[error("the thread of the trials has ended")]
     Ended,
@@ -83,34 +90,47 @@ pub enum TrialError {
     File(#[from] std::io::Error),
 }
 
-type Waiting = (Trial, oneshot::Sender<Result<Tried, TrialError>>);
+/// A trial in its turn. The turn lasts until the end of the run, even if the browser no longer
+/// waits.
+struct Begun {
+    trial: Trial,
+    sender: oneshot::Sender<Result<Tried, TrialError>>,
+    turn: Turn<Party>,
+}
 
 /// The trials of a site.
 #[derive(Debug)]
 pub struct Trials {
-    waiting: mpsc::Sender<Waiting>,
-    receiver: Mutex<Option<mpsc::Receiver<Waiting>>>,
+    lane: Lane<Party>,
+    begun: mpsc::Sender<Begun>,
+    receiver: Mutex<Option<mpsc::Receiver<Begun>>>,
 }
 
 impl Trials {
     /// Trials that wait until [`Trials::start`].
     pub fn new() -> Trials {
-        let (waiting, receiver) = mpsc::channel(MAX_WAITING);
+        let (begun, receiver) = mpsc::channel(BOUNDS.turns);
         Trials {
-            waiting,
+            lane: Lane::new(BOUNDS),
+            begun,
             receiver: Mutex::new(Some(receiver)),
         }
     }
 
-    /// Runs a trial.
+    /// Runs a trial of a user.
     ///
     /// # Errors
     /// Too many trials wait, or the machine fails.
-    pub async fn run(&self, trial: Trial) -> Result<Tried, TrialError> {
+    pub async fn run(&self, user: i64, trial: Trial) -> Result<Tried, TrialError> {
+        let turn = self.lane.turn(Party::User(user)).await?;
         let (sender, result) = oneshot::channel();
-        self.waiting
-            .try_send((trial, sender))
-            .map_err(|_| TrialError::Busy)?;
+        let begun = Begun {
+            trial,
+            sender,
+            turn,
+        };
+        let sent = self.begun.send(begun).await;
+        sent.map_err(|_| TrialError::Ended)?;
         result.await.map_err(|_| TrialError::Ended)?
     }
 
@@ -155,10 +175,15 @@ fn work_with(
     machine: &Machine,
     suites: &Suites,
     cache: &Cache,
-    receiver: &mut mpsc::Receiver<Waiting>,
+    receiver: &mut mpsc::Receiver<Begun>,
 ) -> bool {
     let toolbox = Toolbox::new(machine.supervisor(), suites.clone(), cache.clone());
-    while let Some((trial, sender)) = receiver.blocking_recv() {
+    while let Some(begun) = receiver.blocking_recv() {
+        let Begun {
+            trial,
+            sender,
+            turn: _turn,
+        } = begun;
         if sender.is_closed() {
             // The browser no longer waits.
             continue;

@@ -11,6 +11,7 @@ use crate::blobs::{Blobs, NewBlob};
 use crate::core::account;
 use crate::core::contest_file;
 use crate::core::package::{self, Manifest};
+use crate::core::party::Party;
 use crate::core::password::Passwords;
 use crate::core::source::safe_name;
 use crate::core::time::Time;
@@ -54,7 +55,7 @@ pub async fn import(
     from: &mut impl BufRead,
 ) -> Result<Imported, TransferError> {
     // Users of streams without passwords receive a random one that no person knows.
-    let unknown = passwords.hash(&Token::random().hex()).await?;
+    let unknown = passwords.hash(Party::Site, &Token::random().hex()).await?;
     let mut reader = Reader {
         blobs,
         spool: BufWriter::new(blobs.scratch()?),

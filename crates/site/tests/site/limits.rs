@@ -2,9 +2,6 @@
 
 use super::support::{Answer, Browser, Site};
 use super::{contestant, first_admin, make_contest};
-use rustix::process::{Resource, getrlimit, setrlimit};
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 
 /// The first answer with the status 429, and the number of answers before it.
 fn refused_after(limit: usize, mut request: impl FnMut() -> Answer) -> (usize, Answer) {
@@ -79,70 +76,4 @@ fn requests_of_programs_are_limited() {
     assert_eq!(before, 1199);
     assert_eq!(program.get_as("", path).status, 429);
     assert_eq!(admin.get("/contests").status, 200, "pages are not counted");
-}
-
-/// Opens a stream of events through a proxy that has added an address. Returns the connection and
-/// the status.
-fn follow(site: &Site, browser: &Browser, path: &str, forwarded: &str) -> (TcpStream, u16) {
-    let host = site.url.trim_start_matches("http://");
-    let mut stream = TcpStream::connect(host).expect("a connection");
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nhost: {host}\r\ncookie: {}\r\nx-forwarded-for: {forwarded}\r\n\r\n",
-        browser.cookie()
-    )
-    .expect("a request");
-    let mut start = [0; 12];
-    stream.read_exact(&mut start).expect("a status");
-    let status = String::from_utf8_lossy(&start[9..]).parse();
-    (stream, status.expect("a status"))
-}
-
-/// Allows this process as many open files as the test needs.
-fn allow_open_files() {
-    const WANTED: u64 = 8192;
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|current| current < WANTED) {
-        limit.current = Some(limit.maximum.map_or(WANTED, |maximum| maximum.min(WANTED)));
-        setrlimit(Resource::Nofile, limit).expect("a limit of open files");
-    }
-}
-
-#[test]
-fn streams_of_one_user_and_of_one_address_are_limited() {
-    allow_open_files();
-    let site = Site::start_with(None, &["--behind-proxy"]);
-    let mut admin = first_admin(&site);
-    let fields = [("name", "Cup"), ("visibility", "public")];
-    let contest = admin.post("/contests/new", &fields).id();
-    let path = format!("/contests/{contest}/live");
-    let guest = Browser::new(&site);
-    let open = |browser: &Browser, address: &str, count: usize| -> Vec<TcpStream> {
-        let streams = (0..count).map(|number| {
-            let (stream, status) = follow(&site, browser, &path, address);
-            assert_eq!(status, 200, "{number}");
-            stream
-        });
-        streams.collect()
-    };
-    let mut of_user = open(&admin, "192.0.2.1", 64);
-    assert_eq!(follow(&site, &admin, &path, "192.0.2.2").1, 429, "a user");
-    assert_eq!(follow(&site, &guest, &path, "192.0.2.1").1, 200, "a guest");
-    // The place of a closed stream becomes free when the site notices the end.
-    of_user.pop();
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while follow(&site, &admin, &path, "192.0.2.1").1 != 200 {
-        assert!(std::time::Instant::now() < end, "the place stays taken");
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
-    // A school with 1,000 contestants needs no more than this from one address.
-    let of_school = open(&guest, "198.51.100.1", 2048);
-    let (mut refused, status) = follow(&site, &guest, &path, "198.51.100.1");
-    assert_eq!(status, 429, "an address");
-    let mut answer = [0; 2048];
-    let read = refused.read(&mut answer).expect("an answer");
-    let answer = String::from_utf8_lossy(&answer[..read]);
-    assert!(answer.contains("Too many open pages"), "{answer}");
-    assert_eq!(follow(&site, &guest, &path, "198.51.100.2").1, 200);
-    drop((of_user, of_school));
 }

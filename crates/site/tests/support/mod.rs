@@ -402,12 +402,11 @@ impl Browser {
         let mut answer = answer.expect("an answer");
         let headers = answer.headers().clone();
         let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
-        let cookie = text("set-cookie");
-        if let Some((name, value)) = cookie.as_deref().and_then(|text| {
-            let pair = text.split(';').next()?;
-            pair.split_once('=')
-        }) {
-            self.cookies.insert(name.to_owned(), value.to_owned());
+        for cookie in headers.get_all("set-cookie") {
+            let pair = cookie.to_str().ok().and_then(|text| text.split(';').next());
+            if let Some((name, value)) = pair.and_then(|pair| pair.split_once('=')) {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
         }
         Answer {
             status: answer.status().as_u16(),

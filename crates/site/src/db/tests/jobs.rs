@@ -101,6 +101,52 @@ fn job_that_was_stopped_or_leased_again_cannot_end() {
 }
 
 #[test]
+fn users_take_turns_before_priorities_count() {
+    with_each(async |db| {
+        let greedy = add_user(db, "greedy", Role::Teacher).await;
+        let modest = add_user(db, "modest", Role::Teacher).await;
+        for problem in 1..=5 {
+            add(db, greedy, &Work::DeleteProblem { problem }).await;
+        }
+        let mut users = Vec::new();
+        for second in 1..=8 {
+            if second == 3 || second == 6 {
+                // The priority of this work is lower.
+                add(db, modest, &Work::ResetLimits { problem: second }).await;
+            }
+            let now = NOW.after(std::time::Duration::from_secs(second.unsigned_abs()));
+            if let Some(job) = job::claim(db, now, LEASE).await.unwrap() {
+                assert!(end(db, &job).await);
+                users.push(job.created_by);
+            }
+        }
+        let [g, m] = [greedy, modest];
+        assert_eq!(users, [g, g, m, g, g, m, g]);
+    });
+}
+
+#[test]
+fn equal_waiting_job_of_the_same_user_is_found() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::Teacher).await;
+        let bob = add_user(db, "bob", Role::Teacher).await;
+        let work = Work::ResetLimits { problem: 1 };
+        let id = add(db, ada, &work).await;
+        let args = serde_json::to_string(&work).unwrap();
+        let find = async |user, args: &str| {
+            let mut tx = db.begin().await.unwrap();
+            let found = job::queued_like(&mut tx, user, work.kind(), args).await;
+            (found.unwrap(), job::queued_of(&mut tx, user).await.unwrap())
+        };
+        assert_eq!(find(ada, &args).await, (Some(id), 1));
+        assert_eq!(find(ada, "{}").await, (None, 1));
+        assert_eq!(find(bob, &args).await, (None, 0));
+        claim(db).await.unwrap();
+        assert_eq!(find(ada, &args).await, (None, 0), "it runs");
+    });
+}
+
+#[test]
 fn merging_problems_does_not_change_results() {
     with_each(async |db| {
         let ada = add_user(db, "ada", Role::Teacher).await;

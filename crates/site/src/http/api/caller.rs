@@ -8,9 +8,11 @@ use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
 use crate::db::audit;
 use crate::db::user::User;
+use crate::http::connections::Connection;
 use crate::http::error::PageError;
 use crate::http::session::Session;
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use std::net::{IpAddr, Ipv4Addr};
@@ -43,6 +45,14 @@ impl Caller {
     }
 }
 
+/// The token in the headers of a program.
+pub fn bearer(headers: &HeaderMap) -> Option<Token> {
+    let text = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = text.split_once(' ')?;
+    let token = scheme.eq_ignore_ascii_case("bearer").then_some(token)?;
+    Token::of_hex(token.trim())
+}
+
 impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = ApiError;
 
@@ -50,27 +60,22 @@ impl FromRequestParts<Arc<App>> for Caller {
         let address = parts.extensions.get::<IpAddr>().copied();
         let address = address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
         let network = throttle::network(address);
-        let by_address = || app.calls_of_address.admit(network, Instant::now());
-        let Some(header) = parts.headers.get(AUTHORIZATION) else {
+        let by_address = || app.limits.calls_of_address.admit(network, Instant::now());
+        if !parts.headers.contains_key(AUTHORIZATION) {
             by_address().map_err(PageError::TooOften)?;
             return Ok(Caller {
                 session: Session::guest(),
                 scope: Scope::Read,
             });
-        };
-        let token = header.to_str().ok().and_then(|text| {
-            let (scheme, token) = text.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(token)
-        });
-        let token = token.and_then(|text| Token::of_hex(text.trim()));
-        let token = token.ok_or(ApiError::Token)?;
+        }
+        let token = bearer(&parts.headers).ok_or(ApiError::Token)?;
         let now = Time::now();
         let grant = api_token::grant(&app.db, token.digest(), now).await?;
         let Some((user, grant)) = grant else {
             by_address().map_err(PageError::TooOften)?;
             return Err(ApiError::Token);
         };
-        let by_user = app.calls_of_user.admit(user.id, Instant::now());
+        let by_user = app.limits.calls_of_user.admit(user.id, Instant::now());
         by_user.map_err(PageError::TooOften)?;
         if grant
             .last_used_at
@@ -79,6 +84,9 @@ impl FromRequestParts<Arc<App>> for Caller {
             let mut tx = app.db.begin().await?;
             api_token::touch(&mut tx, grant.id, now).await?;
             tx.commit_aside().await?;
+        }
+        if let Some(connection) = parts.extensions.get::<Arc<Connection>>() {
+            connection.identify(user.id);
         }
         audit::act_as(user.id, &user.login);
         Ok(Caller {

@@ -7,11 +7,14 @@ use super::model::{
 };
 use super::problem::{Answer, ApiError, Problem as Failure};
 use crate::app::App;
-use crate::core::changes::{Known, Memory, Part, State as Has, digest_of};
+use crate::core::changes::{
+    Digest, Known, Memory, Part, Place, State as Has, digest, digest_of, part,
+};
 use crate::core::time::Time;
 use crate::core::visibility::{Relation, visible};
 use crate::db::api_token::Scope;
-use crate::db::submission::{self, Filter};
+use crate::db::contest;
+use crate::db::submission;
 use crate::db::{self, Db, print, submission_part};
 use crate::http::balloons;
 use crate::http::clarifications::{self, Choice};
@@ -21,6 +24,7 @@ use crate::http::{ranking, submissions};
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The approximate maximum number of objects in an answer. An answer ends with the part that
@@ -74,13 +78,12 @@ pub async fn changes(
         let found = of_staff(&app.db, &app.changes, id, &mut known.submissions, &mut room);
         found.await?
     } else {
-        let items = own_submissions(&app, &caller, &scene).await?;
-        known.submissions.changed(items, &mut room)
+        own_submissions(&app, &caller, &scene, &mut known.submissions, &mut room).await?
     };
     let items = visible_clarifications(&app, &caller, &scene).await?;
     let clarifications = known.clarifications.changed(items, &mut room);
     let balloons = if scene.access.manage {
-        let mut rows = balloons::listed(&app, &scene).await?;
+        let mut rows = balloons::listed(&app, caller.session.party(), &scene).await?;
         rows.sort_by_key(|one| (one.participant, one.round_problem));
         rows
     } else {
@@ -122,14 +125,18 @@ async fn of_staff(
     let mut tx = db.snapshot().await?;
     let parts = submission_part::all(&mut tx, contest).await?;
     let parts = known.stamped(&parts);
-    let place = (contest, known.shift());
+    let place = Place {
+        contest,
+        shift: known.shift(),
+        viewer: None,
+    };
     let everything = visible(Relation::Staff, None, Time::now());
     let mut changed = Vec::new();
     for (key, stamp) in parts {
         let remembered = match stamp {
             // No submission exists there.
             None => Some(None),
-            Some(stamp) => memory.recall(place, key, stamp),
+            Some(stamp) => memory.recall(&place, key, stamp),
         };
         if remembered.is_some_and(|now| known.has(key, now)) {
             continue;
@@ -144,7 +151,7 @@ async fn of_staff(
                     .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 let items = rows.iter().map(|one| Submission::of(one, everything));
                 let items: Vec<Submission> = items.collect();
-                memory.remember(place, key, stamp, digest_of(&items));
+                memory.remember(&place, key, stamp, digest_of(&items));
                 items
             }
         };
@@ -160,27 +167,81 @@ async fn of_staff(
     Ok(changed)
 }
 
-/// The submissions of the caller and of the caller's team.
+/// The digest of everything that determines which parts of their own submissions contestants see:
+/// the rules of the problems and the contestant's own times.
+async fn view(app: &App, scene: &Scene, user: i64) -> db::Result<Digest> {
+    let now = Time::now();
+    let problems = contest::problems(&app.db, scene.contest.id).await?;
+    let problems = problems.iter().map(|problem| {
+        let results = scene
+            .times(problem.round_id, problem.schedule())
+            .full_results;
+        (problem.id, problem.revealed(), results <= now)
+    });
+    let problems: Vec<_> = problems.collect();
+    let participant = scene.participant.as_ref().map(|one| one.id);
+    Ok(digest(
+        format!("{user} {participant:?} {problems:?}").as_bytes(),
+    ))
+}
+
+/// Returns the parts of the submissions of the caller and of the caller's team that differ from
+/// those which the caller already has. Reads only from the first part on that may have changed.
 async fn own_submissions(
     app: &App,
     caller: &Caller,
     scene: &Scene,
-) -> Answer<Vec<(i64, Submission)>> {
+    known: &mut Known,
+    room: &mut usize,
+) -> Answer<Vec<Part<Submission>>> {
     // Guests see no submissions.
     let Ok(user) = caller.user(Scope::Read) else {
         return Ok(Vec::new());
     };
-    let filter = Filter {
-        contest: Some(scene.contest.id),
-        user: Some(user.id),
-        ..Filter::default()
+    let (memory, contest) = (&app.own_changes, scene.contest.id);
+    let view = view(app, scene, user.id).await?;
+    let parts = known.stamped(&submission_part::all(&app.db, contest).await?);
+    let place = Place {
+        contest,
+        shift: known.shift(),
+        viewer: Some((user.id, view)),
     };
-    let rows = submission::page(&app.db, filter, i64::MAX).await?;
-    let seen = submissions::looked_at(app, &caller.session, rows).await?;
-    let items = seen.iter().rev();
-    Ok(items
-        .map(|(one, visible)| (one.id, Submission::of(one, *visible)))
-        .collect())
+    let mut parts: Vec<(u32, Option<i64>)> = parts.into_iter().collect();
+    parts.retain(|(key, stamp)| {
+        let now = stamp.map(|stamp| memory.recall(&place, *key, stamp));
+        // Without a stamp, no submission exists there.
+        !now.unwrap_or(Some(None))
+            .is_some_and(|now| known.has(*key, now))
+    });
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
+        return Ok(Vec::new());
+    };
+    let range = (known.range(first.0).0, known.range(last.0).1);
+    let rows = submission::own_between(&app.db, contest, user.id, range).await?;
+    #[cfg(test)]
+    memory
+        .readings
+        .fetch_add(rows.len() as u64, std::sync::atomic::Ordering::Relaxed);
+    let mut items: BTreeMap<u32, Vec<Submission>> = BTreeMap::new();
+    for (one, visible) in submissions::looked_at(app, &caller.session, rows).await? {
+        let key = part(one.id, known.shift());
+        items
+            .entry(key)
+            .or_default()
+            .push(Submission::of(&one, visible));
+    }
+    let mut changed = Vec::new();
+    for (key, stamp) in parts {
+        let items = items.remove(&key).unwrap_or_default();
+        let now = digest_of(&items);
+        if let Some(stamp) = stamp {
+            memory.remember(&place, key, stamp, now);
+        }
+        if !known.has(key, now) && *room > 0 {
+            changed.push(known.part(key, items, now, room));
+        }
+    }
+    Ok(changed)
 }
 
 async fn visible_clarifications(
@@ -222,7 +283,6 @@ mod tests {
     use crate::core::verdict::Verdict;
     use crate::db::tests::parts::{contest_with, judge_next};
     use crate::db::tests::with_each;
-    use std::collections::BTreeMap;
     use std::sync::atomic::Ordering;
     use std::time::Duration;
 
@@ -267,7 +327,7 @@ mod tests {
                 let items = items.map(|one| (one.id, serde_json::to_string(&one).unwrap()));
                 items.collect::<BTreeMap<_, _>>()
             };
-            let memory = Memory::default();
+            let memory = Memory::new(64);
             let readings = || memory.readings.swap(0, Ordering::Relaxed);
             let [mut one, mut other] = [Program::default(), Program::default()];
             let parts = one.ask(db, &memory, contest).await;

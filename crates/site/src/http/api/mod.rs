@@ -14,7 +14,7 @@
 //! | `problem` | errors |
 //! | `document` | the description in OpenAPI, and the page that lists the operations |
 
-mod caller;
+pub mod caller;
 mod changes;
 mod document;
 mod model;

@@ -7,6 +7,7 @@ use super::model::{
 use super::problem::{Answer, ApiError, Problem as Failure};
 use crate::app::App;
 use crate::core::account;
+use crate::core::party::Party;
 use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::db::api_token::Scope;
@@ -172,7 +173,7 @@ pub async fn add_user(
     caller: Caller,
     sent: Result<Json<Sent>, JsonRejection>,
 ) -> Answer<(StatusCode, Json<User>)> {
-    caller.user(Scope::Manage)?;
+    let user = caller.user(Scope::Manage)?.id;
     check_admin(&caller.session)?;
     let Json(sent) = sent.map_err(|error| ApiError::Malformed(error.body_text()))?;
     account::check_login(&sent.login)?;
@@ -189,7 +190,10 @@ pub async fn add_user(
         "" => Role::User,
         text => Role::of_text(text).ok_or(PageError::Invalid(Mistake::UnknownRole))?,
     };
-    let password = app.passwords.hash(&sent.password).await?;
+    let password = app
+        .passwords
+        .hash(Party::User(user), &sent.password)
+        .await?;
     let new = NewUser {
         login: &sent.login,
         name,

@@ -1,6 +1,7 @@
 //! Requests of programs that were not carried out: problem details (RFC 9457).
 
-use crate::http::error::{PageError, retry_seconds};
+use crate::http::error::{BUSY_RETRY, PageError, STREAM_RETRY, retry_seconds};
+use crate::limits::MAX_GUEST_BODY;
 use crate::text::{Message, t};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
@@ -132,12 +133,22 @@ fn of_page(error: PageError) -> (Problem, Option<u64>) {
             t::ErrorTooSlowDetail.english(),
             None,
         ),
+        PageError::TooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            t::ErrorTooLargeTitle.english(),
+            t::ErrorTooLargeDetail {
+                kib: MAX_GUEST_BODY >> 10,
+            }
+            .english(),
+            None,
+        ),
         PageError::TooManyStreams => (
             StatusCode::TOO_MANY_REQUESTS,
             "too_many_streams",
             t::ErrorTooManyStreamsTitle.english(),
             t::ErrorTooManyStreamsDetail.english(),
-            None,
+            Some(STREAM_RETRY),
         ),
         PageError::Conflict => (
             StatusCode::CONFLICT,
@@ -151,7 +162,7 @@ fn of_page(error: PageError) -> (Problem, Option<u64>) {
             "busy",
             t::ErrorBusyTitle.english(),
             rush.detail().english(),
-            Some(5),
+            Some(BUSY_RETRY),
         ),
         PageError::Internal(error) => {
             tracing::error!(%error, "a request of a program failed");

@@ -5,6 +5,10 @@ const source = document.querySelector('meta[name=live]')?.content;
 // Pages of a contest also show its news. Their streams have events for that as well.
 const notices = document.querySelector('[data-notice]');
 const PAUSE_MS = 1000;
+// The pause after a refusal. It differs between pages, so that they do not all ask again at once.
+const retryPause = () => 30000 + Math.random() * 30000;
+// The site refuses a stream or a page if too many are open, or if it is too busy.
+const isRefusal = (answer) => answer.status === 429 || answer.status === 503;
 let isLoading = false;
 let isStale = false;
 let announced = '';
@@ -25,6 +29,14 @@ async function refresh() {
   }
   isLoading = true;
   isStale = false;
+  let pause = PAUSE_MS;
+  const checked = (answer) => {
+    if (isRefusal(answer)) {
+      isStale = true;
+      pause = retryPause();
+    }
+    return answer.ok;
+  };
   const part = document.querySelector('[data-live-source]');
   try {
     if (part) {
@@ -32,7 +44,7 @@ async function refresh() {
       // The server need not look for changes after the one that the event has announced.
       if (announced) address.searchParams.set('event', announced);
       const answer = await fetch(address, { credentials: 'same-origin' });
-      if (answer.ok) {
+      if (checked(answer)) {
         const content = new DOMParser().parseFromString(await answer.text(), 'text/html');
         part.replaceChildren(...content.body.childNodes);
         markScrollers();
@@ -40,7 +52,7 @@ async function refresh() {
       return;
     }
     const answer = await fetch(location.href, { credentials: 'same-origin' });
-    if (answer.ok) {
+    if (checked(answer)) {
       const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const [from, to] = [page, document].map((it) => it.querySelector('[data-live]'));
       if (from && to) replacePart(to, from);
@@ -52,7 +64,7 @@ async function refresh() {
     setTimeout(() => {
       isLoading = false;
       if (isStale) refresh();
-    }, PAUSE_MS);
+    }, pause);
   }
 }
 
@@ -72,12 +84,29 @@ async function refreshNotice() {
 
 let events = null;
 let isOver = false;
+let retry = null;
+let isRetry = false;
+
+// Browsers open a stream again that has ended, but not one that the site has refused. Until there
+// is a stream, the page asks for changes at each attempt.
+function retryLater() {
+  if (events?.readyState !== EventSource.CLOSED) return;
+  pauseEvents();
+  if (isRetry && source) refresh();
+  if (isRetry && notices) refreshNotice();
+  retry = setTimeout(() => {
+    isRetry = true;
+    follow();
+  }, retryPause());
+}
 
 // A hidden page follows no stream, because browsers open only a few connections to one site.
 function follow() {
   const address = source ?? notices?.dataset.stream;
   if (!address || events || isOver || document.hidden) return;
   events = new EventSource(address);
+  events.addEventListener('error', retryLater);
+  events.addEventListener('open', () => { isRetry = false; });
   // The page may have changed before the connection was open.
   if (source) {
     events.addEventListener('open', () => {
@@ -96,6 +125,7 @@ function follow() {
 }
 
 function pauseEvents() {
+  clearTimeout(retry);
   events?.close();
   events = null;
 }

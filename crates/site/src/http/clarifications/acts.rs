@@ -176,7 +176,7 @@ pub async fn put_question(
         return Err(PageError::NotFound);
     }
     let text = checked(text)?;
-    let admitted = app.questions.admit(user, Instant::now());
+    let admitted = app.limits.questions.admit(user, Instant::now());
     admitted.map_err(PageError::TooOften)?;
     let author = Author::Participant {
         user_id: user,

@@ -141,6 +141,11 @@ impl Look {
         if round.is_some() && !is_known(&look.rounds(Time::now())) {
             return Err(PageError::NotFound);
         }
+        // Each known group has its own rendering, so unknown ones must not have any.
+        let group = &look.choice.group;
+        if !group.is_empty() && !look.data.groups(look.audience()).contains(&group.as_str()) {
+            return Err(PageError::NotFound);
+        }
         Ok(look)
     }
 

@@ -1,6 +1,7 @@
 //! The plan of an import: its effect on each line, and its execution.
 
 use crate::app::App;
+use crate::core::party::Party;
 use crate::core::roster::{Entry, File, Line, LineError, Roster, Team};
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
@@ -276,7 +277,7 @@ async fn person(
     let changes_password = match (&listed.password, &found) {
         (Some(password), Some(found)) => {
             let stored = Some(found.password.as_str());
-            !app.passwords.verify(password, stored).await?
+            !app.passwords.verify(Party::Site, password, stored).await?
         }
         _ => false,
     };
@@ -313,14 +314,19 @@ fn is_same_user(listed: &Entry, found: &User) -> bool {
 /// The hashes of the passwords that users receive. Users without a password receive a random one
 /// that no person knows.
 async fn hashes(app: &App, users: &[Step<Entry, User>]) -> Page<Vec<Option<String>>> {
-    let unknown = app.passwords.hash(&Token::random().hex()).await?;
+    let unknown = app
+        .passwords
+        .hash(Party::Site, &Token::random().hex())
+        .await?;
     let hashes = users.iter().map(|step| {
         let (hasher, unknown) = (app.passwords.clone(), unknown.clone());
         let password = step.listed.password.clone();
         let (is_new, changes) = (step.found.is_none(), step.changes_password);
         async move {
             match password {
-                Some(password) if is_new || changes => hasher.hash(&password).await.map(Some),
+                Some(password) if is_new || changes => {
+                    hasher.hash(Party::Site, &password).await.map(Some)
+                }
                 Some(_) => Ok(None),
                 None => Ok(is_new.then_some(unknown)),
             }
