@@ -7,7 +7,7 @@ use std::fmt::Write;
 const COLUMNS: usize = 100;
 
 const RESULTS: &str = "\
-A cell counts programs by their result:
+Each cell shows how many programs had that result:
 
 * *contained*: the program itself found that every attempt was refused.
 * *at a limit*: the sandbox ended the run at a limit, as expected.
