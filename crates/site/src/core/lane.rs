@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn abandoned_request_leaves_and_its_turn_goes_on() {
+    async fn abandoned_request_leaves_and_its_turn_ends() {
         let lane = lane(1, 1, 1);
         let first = lane.turn("a1".to_owned()).await.unwrap();
         {

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The maximum number of hours, so that an administrator who forgets the setting loses little.
+/// The maximum number of hours, because an administrator may forget the setting.
 const MAX_HOURS: u64 = 24;
 
 /// The end of the time, if it is not over.

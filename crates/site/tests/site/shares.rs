@@ -102,25 +102,28 @@ fn news(admin: &mut Browser) -> String {
 }
 
 #[test]
-fn guest_with_all_connections_does_not_lock_out_others() {
+fn guests_with_all_connections_do_not_lock_out_others() {
     allow_open_files();
-    let site = Site::start(None);
+    let site = Site::start_with(None, &["--behind-proxy"]);
     let mut admin = first_admin(&site);
+    let path = news(&mut admin);
     let idle = p99(100, || assert_eq!(admin.get("/account").status, 200));
-    let mut held: Vec<TcpStream> = Vec::new();
-    for number in 0..4200 {
-        let mut stream = connect(&site);
-        // Some send a part of a request, and some nothing.
-        if number % 2 == 0 {
-            let _ = stream.write_all(b"GET / HTTP/1.1\r\nhost: ");
-        }
-        held.push(stream);
-    }
-    let busy = p99(100, || assert_eq!(admin.get("/account").status, 200));
-    report("connections", idle, busy);
+    let held: Vec<TcpStream> = (0..4200)
+        .map(|number| {
+            let mut stream = connect(&site);
+            let host = number % 3 + 1;
+            // A connection that the site has already closed is no failure.
+            let _ = write!(
+                stream,
+                "GET {path} HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 192.0.2.{host}\r\n\r\n"
+            );
+            stream
+        })
+        .collect();
     let mut newcomer = Browser::new(&site);
     assert_eq!(sign_in(&mut newcomer, "ada", PASSWORD).0, 303);
-    assert_eq!(newcomer.get("/account").status, 200);
+    let busy = p99(100, || assert_eq!(newcomer.get("/account").status, 200));
+    report("connections", idle, busy);
     drop(held);
 }
 

@@ -32,6 +32,15 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// A program with all rights of a user.
+    #[cfg(test)]
+    pub fn of_user(user: User) -> Caller {
+        Caller {
+            session: Session::of_program(user),
+            scope: Scope::Manage,
+        }
+    }
+
     /// The user of a token that allows something.
     ///
     /// # Errors

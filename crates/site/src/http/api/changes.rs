@@ -280,9 +280,14 @@ async fn visible_prints(app: &App, caller: &Caller, scene: &Scene) -> Answer<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blobs::Blobs;
+    use crate::core::password::Passwords;
     use crate::core::verdict::Verdict;
     use crate::db::tests::parts::{contest_with, judge_next};
     use crate::db::tests::with_each;
+    use crate::db::user::{self, User};
+    use crate::limits::Limits;
+    use crate::text::Locales;
     use std::sync::atomic::Ordering;
     use std::time::Duration;
 
@@ -363,6 +368,49 @@ mod tests {
             assert!(one.items.is_empty());
             assert_eq!(one.ask(db, &memory, contest).await, 0);
             assert_eq!(readings(), u64::try_from(parts).unwrap());
+        });
+    }
+
+    #[test]
+    fn contestant_causes_reading_only_of_what_has_changed() {
+        with_each(async |db| {
+            let (contest, _) = contest_with(db, 300).await;
+            let directory = tempfile::tempdir().unwrap();
+            let app = App::new(
+                db.clone(),
+                Blobs::open(&directory.path().join("blobs")).unwrap(),
+                Vec::new(),
+                Locales::built_in(),
+                Passwords::new(1).unwrap(),
+                None,
+                false,
+                Limits::new(1 << 30),
+            );
+            let user = user::by_login(db, "owner").await.unwrap().unwrap();
+            // An administrator sees any contest.
+            let role = user::Role::Admin;
+            let caller = Caller::of_user(User { role, ..user });
+            let scene = Scene::of(&app, &caller.session, contest).await.unwrap();
+            let ask = async |known: &mut Known| {
+                let mut count = 0;
+                loop {
+                    let mut room = 200;
+                    let found = own_submissions(&app, &caller, &scene, known, &mut room).await;
+                    count += found.unwrap().len();
+                    if room > 0 {
+                        let rows = app.own_changes.readings.swap(0, Ordering::Relaxed);
+                        return (count, rows);
+                    }
+                }
+            };
+            let [mut one, mut other] = [Known::default(), Known::default()];
+            assert!(ask(&mut one).await.1 >= 300);
+            assert_eq!(ask(&mut one).await, (0, 0), "nothing has changed");
+            judge_next(db, Verdict::Accepted).await;
+            let (parts, rows) = ask(&mut one).await;
+            assert!(parts <= 1 && (1..=128).contains(&rows), "{parts} {rows}");
+            assert!(ask(&mut other).await.0 >= 3);
+            assert_eq!(other, one);
         });
     }
 }
