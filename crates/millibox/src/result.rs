@@ -96,8 +96,8 @@ pub enum Start {
     Cold(Option<TemplateProblem>),
     /// The program is a copy of a template.
     Prepared {
-        /// The CPU time that the template used until it was ready, in nanoseconds. The run's CPU
-        /// time includes it.
+        /// The lowest CPU time that a template of this program has used until it was ready, as
+        /// measured by this supervisor, in nanoseconds. The run's CPU time includes it.
         cpu_ns: u64,
         /// The memory of the template, in bytes; 0 for a backend that cannot measure it. The run's
         /// peak includes it.

@@ -184,6 +184,9 @@ pub struct Launch {
     pub period: u64,
     /// The CPU-time limit, for the rlimit backend, which supports only whole seconds.
     pub cpu_time_ns: u64,
+    /// The lowest CPU time that a template of the run's prepared program has used until it was
+    /// ready; `UNLIMITED` if unknown.
+    pub least_template_cpu_ns: u64,
 }
 
 /// The counters that the target reads just before the exec.
@@ -204,6 +207,7 @@ pub struct Start {
 pub struct TemplateFigures {
     /// 1 if the run is a copy of a template.
     pub is_template: u64,
+    /// The CPU time that the run is charged for the template.
     pub cpu_ns: u64,
     pub memory_bytes: u64,
 }

@@ -4,6 +4,7 @@
 //! no runner uses.
 
 use crate::cpus;
+use crate::launch::{TemplateFigures, UNLIMITED};
 use crate::prepared::Order;
 use crate::setup::Setup;
 use crate::spawner::Spawner;
@@ -52,6 +53,9 @@ struct KnownWorld {
     /// The reason why the template of the world's program could not be prepared, and the time
     /// (`CLOCK_MONOTONIC_RAW`).
     problem: Option<(TemplateProblem, u64)>,
+    /// The lowest CPU time that a template of the world's program has used until it was ready;
+    /// `UNLIMITED` if unknown.
+    least_template_cpu_ns: u64,
     /// The number of requests that use the world.
     users: usize,
     last_used: u64,
@@ -112,6 +116,7 @@ impl Worlds {
                 makes_namespaces,
                 template,
                 problem: None,
+                least_template_cpu_ns: UNLIMITED,
                 users: 0,
                 last_used: 0,
             },
@@ -200,6 +205,24 @@ impl Worlds {
     pub fn set_problem(&mut self, id: WorldId, problem: TemplateProblem, at_ns: u64) {
         if let Some(known) = self.known.get_mut(&id.0) {
             known.problem = Some((problem, at_ns));
+        }
+    }
+
+    /// The lowest CPU time that a template of a world's program has used until it was ready. Each
+    /// run is charged for this time. The time of one start depends on the load of the machine at
+    /// that moment, and would be charged to all runs of that template.
+    pub fn least_template_cpu_ns(&self, id: WorldId) -> u64 {
+        self.known
+            .get(&id.0)
+            .map_or(UNLIMITED, |known| known.least_template_cpu_ns)
+    }
+
+    /// Records the figures of the template of a run.
+    pub fn record_template(&mut self, id: WorldId, figures: &TemplateFigures) {
+        if let Some(known) = self.known.get_mut(&id.0)
+            && figures.is_template != 0
+        {
+            known.least_template_cpu_ns = known.least_template_cpu_ns.min(figures.cpu_ns);
         }
     }
 

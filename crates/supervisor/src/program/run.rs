@@ -3,7 +3,9 @@
 use super::problem::unfit_failure;
 use super::{Copy, Init, at, failed};
 use crate::backend::{Backend, TEMPLATE_PROCESSES, rlimit};
-use crate::launch::{End, Failure, Launch, Report, Start, UNLIMITED, message as launched};
+use crate::launch::{
+    End, Failure, Launch, Report, Start, TemplateFigures, UNLIMITED, message as launched,
+};
 use crate::prepared::{Runner, send_report};
 use crate::ready_protocol::{Go, message};
 use crate::sys::{Errno, calls, process};
@@ -41,6 +43,7 @@ impl Init<'_> {
         let launch = shared.launch.get();
         shared.prepared.store(0, Release);
         shared.launched.store(launch.number, SeqCst);
+        shared.template.set(self.charged(&launch));
         let mut end = RunEnd::default();
         if shared.revoked.load(SeqCst) == launch.number {
             // The supervisor ended the run before the run began.
@@ -55,6 +58,14 @@ impl Init<'_> {
         }
         self.watch(copy, &mut end);
         self.finish(copy, &launch, end)
+    }
+
+    /// The figures of the template that the run is charged for.
+    fn charged(&self, launch: &Launch) -> TemplateFigures {
+        TemplateFigures {
+            cpu_ns: self.figures.cpu_ns.min(launch.least_template_cpu_ns),
+            ..self.figures
+        }
     }
 
     /// Sets the limits of a run and sends the launch to its copy.
@@ -97,10 +108,10 @@ impl Init<'_> {
             ..Start::default()
         };
         runner.backend.start(&mut start)?;
-        // The run is charged for the CPU time of the template until it was ready.
+        // The run is charged for the CPU time of a template until it is ready.
         start.cpu_ns = match runner.backend {
             Backend::Rlimit => tree::cpu_ns(copy.pid1) + tree::cpu_ns(copy.process),
-            _ => start.cpu_ns.saturating_sub(self.figures.cpu_ns),
+            _ => start.cpu_ns.saturating_sub(self.charged(launch).cpu_ns),
         };
         start.exec_ns = calls::monotonic_raw_ns();
         shared.start.set(start);
@@ -197,7 +208,7 @@ impl Init<'_> {
         }
         runner.backend.measure(shared, &start, Ok(waited), &mut end);
         match &runner.backend {
-            Backend::Rlimit => end.cpu_ns += self.figures.cpu_ns,
+            Backend::Rlimit => end.cpu_ns += self.charged(launch).cpu_ns,
             backend => {
                 let after = backend.peak_tasks().map_err(at(Step::Counters))?;
                 end.peak_processes = backend.peak_of_copy(self.peak_tasks, after);
@@ -208,7 +219,7 @@ impl Init<'_> {
             end.peak_memory = end.peak_memory.saturating_sub(left);
         }
         let report = Report {
-            template: self.figures,
+            template: self.charged(launch),
             start: shared.start.get(),
             failure: shared.failure.get(),
             end,

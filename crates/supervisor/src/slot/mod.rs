@@ -307,7 +307,13 @@ impl Runner {
     }
 
     /// Sends a run to the waiting target.
-    pub fn launch(&mut self, launch: &Launch, strings: &[u8], descriptors: &[i32]) -> Result<()> {
+    pub fn launch(
+        &mut self,
+        launch: &Launch,
+        strings: &[u8],
+        descriptors: &[i32],
+        least_template_cpu_ns: u64,
+    ) -> Result<()> {
         if !self.shared.strings.write(0, strings) {
             return Err(Errno(libc::E2BIG));
         }
@@ -320,6 +326,7 @@ impl Runner {
         self.launches += 1;
         self.shared.launch.set(Launch {
             number: self.launches,
+            least_template_cpu_ns,
             ..*launch
         });
         calls::send_descriptors(

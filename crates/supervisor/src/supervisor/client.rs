@@ -453,6 +453,7 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
             .cpu_bandwidth
             .map_or(0, |bandwidth| bandwidth.period_us),
         cpu_time_ns: limits.cpu_time_ns.unwrap_or(UNLIMITED),
+        least_template_cpu_ns: UNLIMITED,
     };
     for &(number, value) in &run.rlimits {
         let Some(place) = launch.rlimits.get_mut(number as usize) else {

@@ -348,7 +348,12 @@ impl Supervisor {
         {
             runner.move_target_to(cpu);
         }
-        let sent = runner.launch(&request.launch, &request.strings, &descriptors);
+        let sent = runner.launch(
+            &request.launch,
+            &request.strings,
+            &descriptors,
+            self.worlds.least_template_cpu_ns(request.world),
+        );
         match sent {
             Ok(()) => {
                 // From now on only the target has the ends of the pipes open.

@@ -47,6 +47,7 @@ impl Supervisor {
             return;
         };
         self.rebuild_if_stale(request.world, report);
+        self.worlds.record_template(request.world, &report.template);
         let end = &report.end;
         let started = report.start.exec_ns;
         let mut figures = Figures {
