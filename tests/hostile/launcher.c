@@ -1,9 +1,12 @@
 /* The program of the template in the cases named `copy`. It announces that it is ready, and each
  * copy becomes a hostile program. A program that is a shared object, /attack, runs in the copy
  * itself, with everything that the copy has inherited from its template. Any other program is
- * executed. */
+ * executed.
+ *
+ * The template has a handler for each signal, which no run may execute in the template's memory. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +27,21 @@ static char *split(char *strings, unsigned count, char **array)
     return strings;
 }
 
+/* The signals whose handlers have been executed. */
+static volatile sig_atomic_t handled[65];
+
+static void handle(int number)
+{
+    handled[number] = 1;
+}
+
+/* Sets the dispositions of all signals. */
+static void set_handlers(void (*handler)(int))
+{
+    for (int number = 1; number <= 64; number++)
+        signal(number, handler);
+}
+
 int main(int count, char **arguments)
 {
     static char strings[1 << 16];
@@ -37,6 +55,7 @@ int main(int count, char **arguments)
         fprintf(stderr, "%s\n", dlerror());
         return 2;
     }
+    set_handlers(handle);
     /* ready() returns -1 if a hostile program executes this program again. */
     if (ready(strings, sizeof strings, counts) >= 0) {
         split(split(strings, counts[0], own_arguments), counts[1], own_environment);
@@ -44,6 +63,13 @@ int main(int count, char **arguments)
         arguments = own_arguments;
         environ = own_environment;
     }
+    for (int number = 1; number <= 64; number++) {
+        if (handled[number]) {
+            fprintf(stderr, "an earlier run has executed the handler of signal %d\n", number);
+            return 3;
+        }
+    }
+    set_handlers(SIG_DFL);
     /* The test searches for processes of the run by this name, because their command line is that
      * of the template. The name ends like the token, which is the second argument. */
     if (count > 2) {

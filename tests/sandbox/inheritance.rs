@@ -1,7 +1,10 @@
-//! Programs inherit no state of the client.
+//! Programs inherit no state of the client or of earlier runs.
 
-use crate::supervisor;
-use millibox_tests::{ClientOutput, client, request, run, run_probe, skip, world_with_proc};
+use crate::{builder, supervisor};
+use millibox::{Outcome, Prepare, Request, Start, Supervisor, World};
+use millibox_tests::{
+    ClientOutput, client, request, result, run, run_probe, skip, start, world_with_proc,
+};
 
 /// Returns the probe's output from a client in an unusual state.
 fn run_from_unusual_client(arguments: &[&str]) -> Option<ClientOutput> {
@@ -174,7 +177,144 @@ fn resource_limits_are_not_inherited() {
 }
 
 #[test]
+fn other_attributes_are_not_inherited() {
+    let clean = run_probe(&supervisor(), &["attributes"]);
+    let Some(output) = run_from_unusual_client(&["attributes"]) else {
+        return;
+    };
+    for what in ["timer_slack", "memory_error_policy"] {
+        assert_eq!(output.value(what), clean.value(what), "the client's {what}");
+    }
+    let filter = output.stdout.split("/proc/self/coredump_filter\n").nth(1);
+    let filter = filter.and_then(|rest| rest.lines().next());
+    assert_eq!(
+        filter,
+        Some("00000033"),
+        "the client's filter of core dumps"
+    );
+}
+
+#[test]
 fn parent_death_signal_is_not_inherited() {
     // The sandbox sets the signal for itself.
     assert_eq!(run_probe(&supervisor(), &["caps"]).value("pdeathsig"), "0");
+}
+
+/// Makes requests to run the probe, either executed or as a copy of a template.
+struct Probe {
+    world: World,
+    is_prepared: bool,
+}
+
+impl Probe {
+    fn request(&self, command: &str) -> Request {
+        if !self.is_prepared {
+            return request([command]).world(&self.world);
+        }
+        let template = Prepare::new("/probe").arg("template");
+        let prepared = self
+            .world
+            .prepare(&template)
+            .unwrap_or_else(|error| panic!("{error}"));
+        Request::new("/probe")
+            .argv(["probe", command])
+            .prepared(&prepared)
+    }
+
+    fn run(&self, supervisor: &Supervisor, command: &str) -> String {
+        let output = run(supervisor, &self.request(command));
+        assert_eq!(
+            output.result.outcome,
+            Outcome::Exited(0),
+            "{}: {}",
+            output.result,
+            output.text()
+        );
+        let is_prepared = matches!(output.result.start, Start::Prepared { .. });
+        assert_eq!(is_prepared, self.is_prepared);
+        output.text()
+    }
+}
+
+/// Returns the lines that differ.
+fn difference<'a>(one: &'a str, other: &'a str) -> Vec<&'a str> {
+    let differs = |line: &&str| !other.lines().any(|its| its == *line);
+    one.lines().filter(differs).collect()
+}
+
+/// One run changes everything that it can. The next one finds the state that the first one found.
+#[test]
+fn changes_of_run_do_not_reach_later_runs() {
+    let executable = millibox_tests::executable("probe");
+    let world = world_with_proc().read_only(&executable, "/probe");
+    for (name, world) in [
+        ("default", world.clone()),
+        ("none", world.without_seccomp()),
+    ] {
+        for is_prepared in [false, true] {
+            // A template is not possible if its copies may create namespaces.
+            if is_prepared && name == "none" {
+                continue;
+            }
+            let supervisor = start(builder().slots(1).runners_per_slot(1));
+            let probe = Probe {
+                world: world.clone(),
+                is_prepared,
+            };
+            let clean = probe.run(&supervisor, "attributes");
+            for round in 0..3 {
+                // Without a seccomp program, a run can change its pid1, which ends it.
+                let changed = result(&supervisor, &probe.request("change-attributes"));
+                assert!(
+                    matches!(changed.outcome, Outcome::Exited(0) | Outcome::Signaled(_)),
+                    "{changed}"
+                );
+                let after = probe.run(&supervisor, "attributes");
+                let changes = [difference(&clean, &after), difference(&after, &clean)];
+                assert_eq!(
+                    changes.concat(),
+                    [""; 0],
+                    "{name}, prepared: {is_prepared}, round {round}"
+                );
+            }
+            assert_is_default(&clean);
+        }
+    }
+}
+
+/// Checks the values that docs/security/inheritance.md states.
+fn assert_is_default(attributes: &str) {
+    for line in [
+        "umask=22",
+        "cwd=/",
+        "effective=0",
+        "bounding=0",
+        "blocked=0",
+        "pending=0",
+        "changed=",
+        "stack=0",
+        "policy=0",
+        "personality=0",
+        "ioprio=0",
+        "no_new_privs=1",
+        "dumpable=1",
+        "timer_slack=50000",
+        "no_huge_pages=0",
+        "memory_error_policy=2",
+        "keep_capabilities=0",
+        "death_signal=0 0",
+        "subreaper=0 0",
+        "session=true",
+        "group=true",
+        "timer_0=[0, 0, 0, 0]",
+        "timer_1=[0, 0, 0, 0]",
+        "timer_2=[0, 0, 0, 0]",
+        "timers=0 0",
+        "descriptor_0=0 32768 0 0 2",
+    ] {
+        assert!(
+            attributes.lines().any(|found| found == line),
+            "{line}: {attributes}"
+        );
+    }
 }

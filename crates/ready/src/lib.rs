@@ -22,6 +22,7 @@ mod ready_protocol;
 #[allow(dead_code, reason = "the supervisor uses the rest")]
 mod run_mounts;
 mod serve;
+mod signals;
 #[path = "../../supervisor/src/sys/mod.rs"]
 #[allow(
     dead_code,

@@ -5,6 +5,7 @@ use crate::ready_protocol::{
     CONTROL, Failed, Go, MAX_MESSAGE_BYTES, Setup, TEMPLATE_PASS, message,
 };
 use crate::run_mounts::{self, RunMount};
+use crate::signals::Signals;
 use crate::sys::memory::Stack;
 use crate::sys::process::{self, Clone};
 use crate::sys::{self, Errno, calls};
@@ -25,6 +26,8 @@ pub struct Template {
     /// The address and length of the thread's area that the kernel updates (rseq(2)).
     rseq: Option<(usize, u32)>,
     context: Context,
+    /// The state of signals before the first run.
+    signals: Option<Signals>,
     /// The message that launches a copy, and its descriptors.
     launch: Box<[u8]>,
     launch_length: usize,
@@ -68,6 +71,7 @@ impl Template {
             stack,
             rseq: rseq_area(),
             context: Context(0),
+            signals: None,
             launch,
             launch_length: 0,
             in_use: AtomicI32::new(0),
@@ -77,6 +81,11 @@ impl Template {
     /// Serves runs. Returns in each copy.
     #[allow(clippy::boxed_local, reason = "the address must stay the same")]
     pub fn serve(mut self: Box<Template>) -> (Go, Vec<u8>) {
+        let Ok(signals) = Signals::take() else {
+            // Without this protection, no run may start.
+            calls::exit(NOT_STARTED);
+        };
+        self.signals = Some(signals);
         let template = &raw mut *self;
         // SAFETY: the template is on the heap, also in the copy. `serve_runs` does not return, and
         // copies resume this frame, which the template never leaves.
@@ -163,9 +172,24 @@ fn prepare(shared: &Shared) -> Result<(), (u32, Step, Errno)> {
     if received.length != 1 || byte != [message::MAPPED] {
         return Err((0, Step::Ready, Errno(libc::EPROTO)));
     }
+    // The template may have other standard streams, and its open files are those of all runs. If it
+    // has closed some, the new descriptors have the lowest free numbers, in the same order.
+    for (standard, &stream) in (0..3).zip(&received.descriptors) {
+        let at_descriptors = at(Step::Descriptors);
+        if stream < 0 {
+            return Err(at_descriptors(Errno(libc::EMFILE)));
+        }
+        if stream == standard {
+            calls::fcntl(stream, libc::F_SETFD, 0).map_err(at_descriptors)?;
+        } else {
+            calls::dup3(stream, standard, 0).map_err(at_descriptors)?;
+        }
+    }
     // SAFETY: the template waits.
     let template = unsafe { &*shared.0 };
     run_mounts::carry_out(&template.setup.mounts, template.procfs)?;
+    // A directory of the template's own tmpfs would be shared by all runs.
+    calls::chdir(c"/").map_err(at(Step::WorkingDirectory))?;
     run_mounts::give_up_capabilities().map_err(at(Step::Capabilities))?;
     // From now on no process of the run may trace pid1, which shares the template's memory.
     calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0).map_err(at(Step::Session))?;
@@ -216,6 +240,9 @@ fn launch(template: &mut Template) -> Result<(), (Step, Errno)> {
     // The memory belongs to this process alone.
     calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0).map_err(at(Step::Session))?;
     calls::setsid().map_err(at(Step::Session))?;
+    if let Some(signals) = &template.signals {
+        signals.restore().map_err(at(Step::Session))?;
+    }
     if let Some((area, length)) = template.rseq {
         calls::register_rseq(area, length).map_err(at(Step::Session))?;
     }

@@ -19,6 +19,7 @@
 //! | `cpus` | the CPU of each runner |
 //! | `world`, `template`, `mounter` | mount namespaces, prepared once for each world |
 //! | `devices` | the devices of a world, as one mount where possible |
+//! | `null` | the null device as a standard stream of a run |
 //! | `prepared` | the memory that a runner shares with its children |
 //! | `rlimits` | resource limits of runners and targets |
 //! | `runner` | the process that serves runs one after the other |
@@ -48,6 +49,7 @@ mod launch;
 mod locks;
 mod messages;
 mod mounter;
+mod null;
 mod options;
 mod pid1;
 mod prepared;

@@ -16,6 +16,7 @@
 //! status.
 
 use crate::launch::{End, Failure, Report, message};
+use crate::null;
 use crate::prepared::{Prepared, give_up, send_report};
 use crate::program;
 use crate::run_mounts;
@@ -121,6 +122,7 @@ fn confine(prepared: &Prepared) -> Result<()> {
         runner.procfs,
         runner.network,
         runner.sockstat,
+        runner.null,
         runner.own_pidfd,
         prepared.parent_pidfd,
     ] {
@@ -164,6 +166,9 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     map(c"self/uid_map", prepared.uid, runner.uid).map_err(at(Step::UidMap))?;
     map(c"self/gid_map", prepared.gid, runner.gid).map_err(at(Step::GidMap))?;
 
+    // Before this step, the streams are the supervisor's, which all runs would share. The target
+    // inherits the new ones, and replaces those that the request gives.
+    null::replace_standard_streams(runner).map_err(at(Step::Descriptors))?;
     run_mounts::carry_out(prepared.mounts, runner.procfs).map_err(|(object, step, errno)| {
         Failure {
             object,

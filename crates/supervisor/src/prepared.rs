@@ -42,6 +42,8 @@ pub struct Runner {
     pub network: i32,
     /// The file /proc/net/sockstat of that network namespace.
     pub sockstat: i32,
+    /// The null device on a read-only mount (`O_PATH`); see [`crate::null`].
+    pub null: i32,
     /// Becomes readable when this process dies.
     pub own_pidfd: i32,
     /// The user id outside the run's user namespace.

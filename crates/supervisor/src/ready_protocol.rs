@@ -36,7 +36,8 @@ pub mod message {
     pub const CLONE: u8 = b'C';
     /// pid1 of a run: is in its namespaces and needs its ids.
     pub const BORN: u8 = b'B';
-    /// Init process: the ids are mapped.
+    /// Init process: the ids are mapped. The null device, opened for each standard stream of this
+    /// run, is attached.
     pub const MAPPED: u8 = b'M';
     /// Copy: waits for its launch.
     pub const PREPARED: u8 = b'P';

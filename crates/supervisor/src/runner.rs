@@ -137,6 +137,7 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
     let network = calls::openat(setup.procfs, c"self/ns/net", libc::O_RDONLY, 0).map_err(failed)?;
     let sockstat =
         calls::openat(setup.procfs, c"self/net/sockstat", libc::O_RDONLY, 0).map_err(failed)?;
+    let null = crate::null::find().map_err(failed)?;
     let own_pidfd = process::own_pidfd().map_err(failed)?;
     setup.backend.join(setup.again, setup.socket)?;
     setup.backend.set_up()?;
@@ -163,6 +164,7 @@ fn set_up(setup: &mut RunnerSetup) -> Result<Runner, Failure> {
         procfs: setup.procfs,
         network,
         sockstat,
+        null,
         own_pidfd,
         cpu_mask: setup
             .cpu

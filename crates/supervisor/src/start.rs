@@ -5,6 +5,7 @@ use crate::confine;
 use crate::cpus::Cpus;
 use crate::locks::Locks;
 use crate::messages::{failed, report};
+use crate::null;
 use crate::options::Options;
 use crate::setup::Setup;
 use crate::spawner::{self, Spawner};
@@ -75,6 +76,15 @@ pub fn check_user(options: &Options) -> Result<(), SupervisorError> {
 /// The limit on open files of a supervisor that root started. It is the kernel's default maximum
 /// (fs.nr_open, proc_sys_fs(5)).
 const MAX_OPEN_FILES: u64 = 1 << 20;
+
+/// The kernel's default timer slack (prctl(2), `PR_SET_TIMERSLACK`).
+const TIMER_SLACK_NS: usize = 50_000;
+
+/// libc lacks this number.
+const PR_SET_IO_FLUSHER: i32 = 57;
+
+/// The kernel's default (core(5)). Runs write no core files, but /proc shows them the value.
+const DEFAULT_COREDUMP_FILTER: &[u8] = b"0x33";
 
 /// Raises the limits that keeper and supervisor could reach as far as permitted. Runners set the
 /// limits of runs.
@@ -148,17 +158,26 @@ fn try_execute(options: &Options, mut inheritance: Inheritance) -> Result<Never,
     // be lowered again.
     let _ = calls::set_default_scheduling();
     let _ = calls::setpriority(libc::PRIO_PROCESS, 0, 0);
-    let _ = calls::prctl(libc::PR_SET_TIMERSLACK, 0, 0, 0, 0);
+    // The value 0 would select the caller's slack, which fork(2) has made this process's default.
+    let _ = calls::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     // The caller's other attributes do not apply either. Its personality(2) can disable random
     // addresses or make all memory executable (0 is the default personality). Its I/O priority
     // (ioprio_set(2)) becomes 0, which follows the nice value. Its memory policy
-    // (set_mempolicy(2)), disabled huge pages and merging of equal pages are reset too. If one of
-    // these calls is forbidden here, it was also forbidden to the caller.
+    // (set_mempolicy(2)), disabled huge pages, merging of equal pages, its policies for memory
+    // errors and for allocations, and its filter of core dumps are reset too. If one of these calls
+    // is forbidden here, it was also forbidden to the caller.
     let _ = calls::personality(0);
     let _ = calls::ioprio_set(1 /* IOPRIO_WHO_PROCESS */, 0, 0);
     let _ = calls::set_mempolicy(libc::MPOL_DEFAULT as u32, 0, 0);
     let _ = calls::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0);
     let _ = calls::prctl(libc::PR_SET_MEMORY_MERGE, 0, 0, 0, 0);
+    let _ = calls::prctl(libc::PR_MCE_KILL, libc::PR_MCE_KILL_CLEAR as usize, 0, 0, 0);
+    let _ = calls::prctl(PR_SET_IO_FLUSHER, 0, 0, 0, 0);
+    let _ = calls::write_file(
+        libc::AT_FDCWD,
+        c"/proc/self/coredump_filter",
+        DEFAULT_COREDUMP_FILTER,
+    );
     if let Some((uid, gid)) = target_user(options) {
         // The supervisor watches the clocks, and pid1 kills the other processes. Neither may wait
         // for the programs that it has to end. Targets return to nice value 0.
@@ -412,6 +431,7 @@ fn set_up(
         rustix::process::getegid().as_raw(),
     );
     enter_namespaces(uid, gid)?;
+    null::make_read_only().map_err(failed(SupervisorStep::StandardStreams))?;
     calls::prctl(
         libc::PR_SET_SECUREBITS,
         crate::run_mounts::SECUREBITS,

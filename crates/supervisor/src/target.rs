@@ -225,7 +225,7 @@ fn next_descriptor(received: &mut impl Iterator<Item = i32>) -> crate::sys::Resu
 }
 
 /// Puts the standard streams at 0, 1 and 2. If a stream is missing, its descriptor still refers to
-/// /dev/null, as in the runner. Returns the program's descriptor, or -1.
+/// the null device, which pid1 has opened for this run. Returns the program's descriptor, or -1.
 fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result<i32> {
     let mut next = received.iter().copied();
     for standard in 0..3 {

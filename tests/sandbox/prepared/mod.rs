@@ -1,6 +1,7 @@
 //! Programs that are prepared once and copied for each run.
 
 mod hostile;
+mod inherited;
 mod programs;
 mod soak;
 

@@ -28,6 +28,7 @@ pub use problem::{failure, problem};
 
 use crate::backend::{Backend, hybrid};
 use crate::launch::{End, Failure, Start, TemplateFigures, message as launched};
+use crate::null;
 use crate::prepared::{Order, Prepared, Program, Runner, give_up};
 use crate::ready_protocol::{Failed, message};
 use crate::run_mounts::RunMount;
@@ -43,16 +44,23 @@ use millibox_wire::{Network, Step, TemplateProblem, Unfit};
 use problem::unfit_failure;
 use zerocopy::FromBytes;
 
-/// The system calls that a template may make but its copies may not. They create the namespaces of
-/// a run and its mounts. None of them has a sixth argument.
-pub const TEMPLATE_CALLS: [u32; 8] = [
+/// The system calls that a template may make even if its copies may not. They create the namespaces
+/// of a run and its mounts, and reset what a run must not inherit. None of them has a sixth
+/// argument.
+pub const TEMPLATE_CALLS: [u32; 14] = [
     libc::SYS_capset as u32,
+    libc::SYS_chdir as u32,
     libc::SYS_clone3 as u32,
+    libc::SYS_dup3 as u32,
+    libc::SYS_fcntl as u32,
     libc::SYS_mkdirat as u32,
     libc::SYS_mount as u32,
     libc::SYS_openat as u32,
     libc::SYS_prctl as u32,
+    libc::SYS_rt_sigaction as u32,
+    libc::SYS_rt_sigprocmask as u32,
     libc::SYS_seccomp as u32,
+    libc::SYS_sigaltstack as u32,
     libc::SYS_symlinkat as u32,
 ];
 
@@ -286,7 +294,12 @@ impl Init<'_> {
         let pidfd = process::pidfd(pid1).map_err(at(Step::Ready))?;
         let host_pid = self.host_pid(pidfd).map_err(at(Step::Ready))?;
         self.map_ids(host_pid)?;
-        calls::send(self.control, &[message::MAPPED]).map_err(at(Step::Ready))?;
+        let streams = null::open(self.runner).map_err(at(Step::Descriptors))?;
+        let sent = calls::send_descriptors(self.control, &[message::MAPPED], &streams);
+        for fd in streams {
+            let _ = calls::close(fd);
+        }
+        sent.map_err(at(Step::Ready))?;
         let process = self.expect(message::PREPARED, deadline)?;
         self.runner.shared.pid1.store(host_pid, SeqCst);
         Ok(Copy {

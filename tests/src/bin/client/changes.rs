@@ -228,6 +228,20 @@ fn change_inherited_state() -> Result<(), String> {
             "ioprio_set",
         )?;
         check(libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0), "prctl")?;
+        check(
+            libc::prctl(libc::PR_SET_TIMERSLACK, 1_000_000_000, 0, 0, 0),
+            "prctl",
+        )?;
+        check(
+            libc::prctl(
+                libc::PR_MCE_KILL,
+                libc::PR_MCE_KILL_SET,
+                libc::PR_MCE_KILL_EARLY,
+                0,
+                0,
+            ),
+            "prctl",
+        )?;
         let node: libc::c_ulong = 1;
         // The call fails on a kernel without CONFIG_NUMA.
         libc::syscall(
@@ -245,6 +259,8 @@ fn change_inherited_state() -> Result<(), String> {
         std::env::set_var("LD_PRELOAD", "/nonexistent.so");
         std::env::set_current_dir("/usr").map_err(|error| error.to_string())?;
     }
+    std::fs::write("/proc/self/coredump_filter", "0x7f")
+        .map_err(|error| format!("coredump_filter: {error}"))?;
     std::fs::write("/proc/self/oom_score_adj", "321")
         .map_err(|error| format!("oom_score_adj: {error}"))
 }

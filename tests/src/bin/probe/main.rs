@@ -17,13 +17,17 @@
 //! | `files` | read, write and list files |
 //! | `namespaces` | make any system call, try to change mounts, cgroups and keyrings |
 //! | `network` | use sockets and IPC objects |
+//! | `attributes` | print and change everything that a process can inherit |
 //! | `descriptors` | use up descriptors and the stack |
+//!
+//! `probe template` announces that it is ready, and runs the commands of its copies.
 //!
 //! The modules share the helpers in `sys`.
 
 #![allow(unsafe_code, reason = "the probe makes plain system calls")]
 #![no_main]
 
+mod attributes;
 mod control;
 mod descriptors;
 mod environment;
@@ -35,10 +39,11 @@ mod processes;
 mod sys;
 mod time;
 
+use std::ffi::OsString;
 use sys::{Arguments, exit, print_line};
 
 /// The modules with commands. Each function returns whether its module has the command.
-const MODULES: [fn(&str, &Arguments) -> bool; 9] = [
+const MODULES: [fn(&str, &Arguments) -> bool; 10] = [
     control::run,
     memory::run,
     time::run,
@@ -48,13 +53,21 @@ const MODULES: [fn(&str, &Arguments) -> bool; 9] = [
     namespaces::run,
     network::run,
     descriptors::run,
+    attributes::run,
 ];
 
 /// The entry point for the C library.
 #[unsafe(no_mangle)]
 pub extern "C" fn main(_argc: i32, _argv: *const *const u8) -> i32 {
-    let arguments = Arguments(std::env::args_os().skip(2).collect());
-    let Some(command) = std::env::args().nth(1) else {
+    let mut all: Vec<OsString> = std::env::args_os().collect();
+    if all.get(1).is_some_and(|command| command == "template") {
+        let Some(arguments) = attributes::become_template() else {
+            return 43;
+        };
+        all = arguments.into_iter().map(OsString::from).collect();
+    }
+    let arguments = Arguments(all.iter().skip(2).cloned().collect());
+    let Some(command) = all.get(1).map(|command| command.to_string_lossy()) else {
         return 42;
     };
     if !MODULES.iter().any(|run| run(&command, &arguments)) {

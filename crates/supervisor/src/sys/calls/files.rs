@@ -7,6 +7,16 @@ use core::ffi::CStr;
 
 /// openat(2), always with `O_CLOEXEC`.
 pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
+    open_with(dir, path, flags | libc::O_CLOEXEC, mode)
+}
+
+/// openat(2) of a file that stays open after an exec.
+#[allow(dead_code, reason = "the library of prepared programs does not use it")]
+pub fn openat_for_exec(dir: i32, path: &CStr, flags: i32) -> Result<i32> {
+    open_with(dir, path, flags, 0)
+}
+
+fn open_with(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
     // SAFETY: `path` is NUL-terminated.
     unsafe {
         syscall(
@@ -14,7 +24,7 @@ pub fn openat(dir: i32, path: &CStr, flags: i32, mode: u32) -> Result<i32> {
             [
                 dir as isize as usize,
                 path.as_ptr() as usize,
-                (flags | libc::O_CLOEXEC) as usize,
+                flags as usize,
                 mode as usize,
                 0,
             ],

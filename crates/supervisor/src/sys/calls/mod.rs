@@ -46,6 +46,9 @@ numeric! {
     close_range(first: u32, last: u32, flags: u32) = SYS_close_range;
     /// dup3(2)
     dup3(from: i32, to: i32, flags: i32) = SYS_dup3;
+    #[allow(dead_code, reason = "for the library of prepared programs")]
+    /// fcntl(2), for operations whose arguments are numbers
+    fcntl(fd: i32, operation: i32, argument: usize) = SYS_fcntl;
     /// fchdir(2)
     fchdir(fd: i32) = SYS_fchdir;
     /// keyctl(2), for operations whose arguments are numbers

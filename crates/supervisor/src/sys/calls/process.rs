@@ -96,33 +96,80 @@ pub fn reset_signal_dispositions() -> Result<()> {
 /// Sets a signal's disposition to the default (sigaction(2)).
 pub fn reset_signal_disposition(signal: i32) -> Result<()> {
     // An all-zero kernel sigaction is SIG_DFL without flags; its mask is 8 bytes.
-    let action = [0u64; 4];
-    // SAFETY: the kernel reads one sigaction of its own layout (at most 32 bytes).
-    unsafe {
-        syscall(
-            libc::SYS_rt_sigaction,
-            [signal as usize, action.as_ptr() as usize, 0, 8, 0],
-        )
-    }
-    .map(drop)
+    replace_signal_action(signal, &SignalAction::default()).map(drop)
 }
 
 /// Empties the signal mask (sigprocmask(2)).
 pub fn unblock_signals() {
-    let mask = 0u64;
-    // SAFETY: the kernel reads 8 bytes.
-    let _ = unsafe {
+    let _ = replace_signal_mask(0);
+}
+
+/// Sets the signal mask and returns the previous one (sigprocmask(2)). Bit n is signal n + 1.
+pub fn replace_signal_mask(mask: u64) -> Result<u64> {
+    let mut previous = 0u64;
+    // SAFETY: the kernel reads and writes 8 bytes.
+    unsafe {
         syscall(
             libc::SYS_rt_sigprocmask,
             [
                 libc::SIG_SETMASK as usize,
                 &raw const mask as usize,
-                0,
+                &raw mut previous as usize,
                 8,
                 0,
             ],
         )
-    };
+    }?;
+    Ok(previous)
+}
+
+/// The disposition of a signal, in the kernel's layout.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct SignalAction([u64; 4]);
+
+/// Replaces the disposition of a signal, and returns the previous one (sigaction(2)). The default
+/// value of [`SignalAction`] is the default disposition.
+pub fn replace_signal_action(signal: i32, action: &SignalAction) -> Result<SignalAction> {
+    let mut previous = SignalAction::default();
+    // SAFETY: the kernel reads and writes one sigaction of its own layout (at most 32 bytes).
+    // A handler is one that the process itself had installed.
+    unsafe {
+        syscall(
+            libc::SYS_rt_sigaction,
+            [
+                signal as usize,
+                action.0.as_ptr() as usize,
+                previous.0.as_mut_ptr() as usize,
+                8,
+                0,
+            ],
+        )
+    }?;
+    Ok(previous)
+}
+
+/// The alternate signal stack of the thread (sigaltstack(2)).
+#[allow(dead_code, reason = "for the library of prepared programs")]
+#[derive(Clone, Copy)]
+pub struct SignalStack(libc::stack_t);
+
+#[allow(dead_code, reason = "for the library of prepared programs")]
+impl SignalStack {
+    /// The stack of the calling thread; `None` if it has none.
+    pub fn of_thread() -> Result<Option<SignalStack>> {
+        // SAFETY: stack_t consists of numbers and a pointer, and the kernel writes one.
+        let mut stack: libc::stack_t = unsafe { core::mem::zeroed() };
+        // SAFETY: as above.
+        unsafe { syscall(libc::SYS_sigaltstack, [0, &raw mut stack as usize, 0, 0, 0]) }?;
+        Ok((stack.ss_flags & libc::SS_DISABLE == 0).then_some(SignalStack(stack)))
+    }
+
+    /// Makes this the stack of the calling thread.
+    pub fn install(&self) -> Result<()> {
+        let stack = &raw const self.0;
+        // SAFETY: the process itself had installed this stack, and its memory has been copied.
+        unsafe { syscall(libc::SYS_sigaltstack, [stack as usize, 0, 0, 0, 0]) }.map(drop)
+    }
 }
 
 /// Clears host name and domain name (sethostname(2), setdomainname(2)).
