@@ -38,6 +38,7 @@ fn default_profile_returns_expected_actions() {
         "clone3",
         "io_uring_setup",
         "io_uring_enter",
+        "openat2",
         "inotify_init1",
         "memfd_secret",
     ] {
@@ -106,6 +107,10 @@ fn default_profile_returns_expected_actions() {
     }
     // F_OFD_GETLK, SETLK, SETLKW.
     for command in [36, 37, 38, 38 | 1 << 40] {
+        answers("fcntl", &[3, command], "errno:EINVAL");
+    }
+    // F_SET_RW_HINT, GET_FILE_RW_HINT, SET_FILE_RW_HINT.
+    for command in [1036, 1037, 1038, 1036 | 1 << 40] {
         answers("fcntl", &[3, command], "errno:EINVAL");
     }
     // F_SEAL_SEAL, SHRINK, GROW, WRITE, FUTURE_WRITE, EXEC.
