@@ -9,6 +9,7 @@ mod interactive;
 mod languages;
 mod own_failures;
 mod package;
+mod pass_channels;
 mod passes;
 mod problem;
 mod setting;
