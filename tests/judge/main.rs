@@ -12,4 +12,5 @@ mod package;
 mod pass_channels;
 mod passes;
 mod problem;
+mod second;
 mod setting;
