@@ -9,6 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The ratio of real-time limits to CPU-time limits.
+const REAL_TIME_FACTOR: u32 = 12;
+
 /// The amount of measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -178,26 +181,27 @@ impl Lab {
         self.backend != Backend::Rlimit || self.declined.is_empty()
     }
 
-    /// Sets the limits of a judge: memory (256 MiB), processes (16), CPU and real time (10 s).
+    /// Sets the limits of a judge: memory (256 MiB), processes (16), CPU time (10 s) and real time.
     /// Limits that do not work here are left out; see [`Lab::limits_process_trees`].
     pub fn limit(&self, request: Request) -> Request {
         self.limit_to(request, 256 << 20, 16, Duration::from_secs(10))
     }
 
-    /// Like [`Lab::limit`], but with these limits.
+    /// Like [`Lab::limit`], but with these limits. The real-time limit is a multiple of the CPU-time
+    /// limit, because other processes may use the CPUs.
     pub fn limit_to(
         &self,
         request: Request,
         memory: u64,
         processes: u32,
-        time: Duration,
+        cpu_time: Duration,
     ) -> Request {
-        let request = request.real_time_limit(time);
+        let request = request.real_time_limit(cpu_time * REAL_TIME_FACTOR);
         if self.limits_process_trees() {
             request
                 .memory_limit(memory)
                 .process_limit(processes)
-                .cpu_time_limit(time)
+                .cpu_time_limit(cpu_time)
         } else {
             request
         }
