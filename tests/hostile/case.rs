@@ -104,6 +104,7 @@ impl Case<'_> {
             backend: self.backend,
             separate_pid1: self.profile == Profile::Separate,
             slots,
+            has_one_runner: !self.beside,
         }
     }
 
@@ -151,6 +152,7 @@ impl Case<'_> {
         let held = scene
             .run(&supervisor)
             .and_then(|held| scene.check_aftermath(&supervisor).map(|()| held))?;
+        scene.check_innocent_runs(&supervisor, kind)?;
         machine.give_back(kind, supervisor);
         Ok(held)
     }

@@ -68,22 +68,34 @@ pub fn build(program: &Program, form: Form, directory: &Path) -> Result<Built, F
 /// Compiles the launcher, the program of templates. Hostile programs are copies of these templates.
 pub fn launcher(directory: &Path) -> Result<PathBuf, Failure> {
     let source = include_str!("launcher.c");
+    build_own("launcher", source, Form::Executable, directory)
+}
+
+/// Compiles the innocent program, which runs after each hostile program.
+pub fn innocent(form: Form, directory: &Path) -> Result<PathBuf, Failure> {
+    build_own("innocent", include_str!("innocent.c"), form, directory)
+}
+
+/// Compiles a program of the test itself.
+fn build_own(name: &str, source: &str, form: Form, directory: &Path) -> Result<PathBuf, Failure> {
     let mut hasher = DefaultHasher::new();
     (source, FLAGS).hash(&mut hasher);
-    let target = directory.join(format!("launcher-{:016x}", hasher.finish()));
+    let extension = form.extension();
+    let target = directory.join(format!("{name}-{:016x}{extension}", hasher.finish()));
     if target.exists() {
         return Ok(target);
     }
-    let wrong = |error: std::io::Error| Failure::Wrong(format!("launcher.c: {error}"));
+    let wrong = |error: std::io::Error| Failure::Wrong(format!("{name}.c: {error}"));
     let scratch = tempfile::tempdir_in(directory).map_err(wrong)?;
-    let (file, unfinished) = (scratch.path().join("launcher.c"), scratch.path().join("it"));
+    let (file, unfinished) = (scratch.path().join("source.c"), scratch.path().join("it"));
     std::fs::write(&file, source).map_err(wrong)?;
     run_compiler(
         Command::new("cc")
             .args(FLAGS)
+            .args(form.flags())
             .arg("-o")
             .args([&unfinished, &file])
-            .arg("-ldl"),
+            .args(["-ldl", "-lrt"]),
         &file,
     )?;
     set_mode(&unfinished, 0o755);
@@ -203,11 +215,16 @@ pub fn all(programs: &[Program], directory: &Path) -> Vec<String> {
         let errors = threads
             .into_iter()
             .map(|thread| thread.join().expect("no panic"));
-        let launcher = match launcher(directory) {
+        let own = [
+            launcher(directory),
+            innocent(Form::Executable, directory),
+            innocent(Form::Library, directory),
+        ];
+        let own = own.into_iter().filter_map(|built| match built {
             Ok(_) => None,
             Err(Failure::Missing(why) | Failure::Wrong(why)) => Some(why),
-        };
-        errors.flatten().chain(launcher).collect()
+        });
+        errors.flatten().chain(own).collect()
     })
 }
 

@@ -3,6 +3,7 @@
 
 use crate::case::Held;
 use crate::header::{Control, Ending, Program};
+use crate::innocent::Tally;
 use crate::machine::BackendKey;
 use crate::record::{Neighbours, Record, Results};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,9 @@ pub const COMMANDS: [&str; 2] = [
 pub struct Document {
     pub commands: Vec<String>,
     pub machines: Vec<MachineEntry>,
+    /// The number of innocent runs on each backend; see [`crate::innocent`].
+    #[serde(default)]
+    pub innocents: BTreeMap<String, Tally>,
     pub programs: Vec<Entry>,
 }
 
@@ -164,6 +168,7 @@ impl Document {
         let mut backends: BTreeSet<BackendKey> = BTreeSet::new();
         let (mut results, mut neighbours) = (Results::new(), Neighbours::new());
         let mut machines = Vec::new();
+        let mut innocents = BTreeMap::new();
         for record in records {
             let new: BTreeSet<BackendKey> = &record.backends() - &backends;
             machines.push(MachineEntry {
@@ -172,6 +177,12 @@ impl Document {
             });
             let cases = record.cases.into_iter();
             results.extend(cases.filter(|((_, backend, _), _)| new.contains(backend)));
+            let tallies = record.innocents.into_iter();
+            innocents.extend(
+                tallies
+                    .filter(|(backend, _)| new.contains(backend))
+                    .map(|(backend, tally)| (backend.name(), tally)),
+            );
             let times = record.neighbours.into_iter();
             neighbours.extend(times.filter(|((_, backend), _)| new.contains(backend)));
             backends.extend(new);
@@ -205,6 +216,7 @@ impl Document {
         Ok(Document {
             commands: COMMANDS.map(str::to_owned).to_vec(),
             machines,
+            innocents,
             programs: entries,
         })
     }
@@ -220,28 +232,71 @@ impl Document {
         let failed = |error: serde_json::Error| error.to_string();
         let commands = serde_json::to_string(&self.commands).map_err(failed)?;
         let machines = serde_json::to_string(&self.machines).map_err(failed)?;
+        let innocents = serde_json::to_string(&self.innocents).map_err(failed)?;
         let programs = self
             .programs
             .iter()
             .map(|entry| serde_json::to_string(entry).map_err(failed))
             .collect::<Result<Vec<String>, String>>()?;
         Ok(format!(
-            "{{\n\"commands\": {commands},\n\"machines\": {machines},\n\"programs\": [\n\
-             {}\n]\n}}\n",
+            "{{\n\"commands\": {commands},\n\"machines\": {machines},\n\
+             \"innocents\": {innocents},\n\"programs\": [\n{}\n]\n}}\n",
             programs.join(",\n")
         ))
     }
 
+    /// Replaces the results of the programs in a record, which may be from a run of some programs.
+    pub fn add(&mut self, programs: &[Program], record: Record) {
+        for ((name, backend, profile), result) in &record.cases {
+            let Some(program) = programs.iter().find(|one| one.full_name() == *name) else {
+                continue;
+            };
+            let index = self
+                .programs
+                .iter()
+                .position(|one| one.full_name() == *name);
+            let index = index.unwrap_or_else(|| {
+                self.programs.push(Entry::new(program));
+                self.programs.len() - 1
+            });
+            let of_backend = self.programs[index]
+                .results
+                .entry(backend.name())
+                .or_default();
+            of_backend.insert(profile.name().to_owned(), CaseResult::new(result));
+        }
+        for ((name, backend), longest) in record.neighbours {
+            if let Some(entry) = self.programs.iter_mut().find(|one| one.full_name() == name) {
+                entry.neighbour_max_us.insert(backend.name(), longest);
+            }
+        }
+        for (backend, tally) in record.innocents {
+            self.innocents.insert(backend.name(), tally);
+        }
+        self.programs.sort_by_key(Entry::full_name);
+    }
+
     /// Replaces the descriptions with those of the programs' headers and keeps the results. Drops
-    /// entries whose program no longer exists.
+    /// entries whose program no longer exists. A program without a result on a backend counts as
+    /// not tried there.
     pub fn refresh(&mut self, programs: &[Program]) {
         let old = std::mem::take(&mut self.programs);
         self.commands = COMMANDS.map(str::to_owned).to_vec();
         for entry in old {
             let name = entry.full_name();
             if let Some(program) = programs.iter().find(|program| program.full_name() == name) {
+                let mut results = entry.results;
+                for backend in self.machines.iter().flat_map(|machine| &machine.backends) {
+                    let of_backend = results.entry(backend.clone()).or_default();
+                    for profile in &program.header.profiles {
+                        let why = "the program is newer than the last run on this backend";
+                        of_backend
+                            .entry(profile.name().to_owned())
+                            .or_insert_with(|| CaseResult::new(&Err(why.to_owned())));
+                    }
+                }
                 self.programs.push(Entry {
-                    results: entry.results,
+                    results,
                     neighbour_max_us: entry.neighbour_max_us,
                     ..Entry::new(program)
                 });

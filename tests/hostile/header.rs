@@ -185,6 +185,9 @@ pub enum With {
     FileStdout,
     /// Standard output and error are pipes with a common output limit.
     PipeLimit,
+    /// The run has no streams of its own, except that standard output of the runs `look` and `both`
+    /// is a pipe.
+    NullStreams,
     /// The world of the run `look` also has a tmpfs at /box/planted.
     MountOnPlanted,
     /// /box is the directory for a checker's feedback. After the run, it is read and removed as by

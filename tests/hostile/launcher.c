@@ -1,7 +1,7 @@
 /* The program of the template in the cases named `copy`. It announces that it is ready, and each
- * copy becomes a hostile program. A program that is a shared object, /attack, runs in the copy
- * itself, with everything that the copy has inherited from its template. Any other program is
- * executed.
+ * copy becomes a hostile program. A program that is a shared object, /attack or /innocent, runs in
+ * the copy itself, with everything that the copy has inherited from its template. Any other program
+ * is executed.
  *
  * The template has a handler for each signal, which no run may execute in the template's memory. */
 #define _GNU_SOURCE
@@ -76,8 +76,8 @@ int main(int count, char **arguments)
         size_t length = strlen(arguments[2]);
         prctl(PR_SET_NAME, arguments[2] + (length > 15 ? length - 15 : 0));
     }
-    if (strcmp(arguments[0], "/attack") == 0) {
-        void *program = dlopen("/attack", RTLD_NOW);
+    if (strcmp(arguments[0], "/attack") == 0 || strcmp(arguments[0], "/innocent") == 0) {
+        void *program = dlopen(arguments[0], RTLD_NOW);
         int (*attack)(int, char **) = NULL;
         if (program)
             attack = (int (*)(int, char **))dlsym(program, "main");

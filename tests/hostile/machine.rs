@@ -6,9 +6,10 @@
     reason = "it creates keys and shared memory by plain system calls"
 )]
 
+use crate::innocent::Innocents;
 use millibox::{Backend, BackendChoice, Builder, Supervisor};
 use millibox_tests::{Footprint, eventually, is_root};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -29,6 +31,21 @@ pub struct Kind {
     pub backend: BackendKey,
     pub separate_pid1: bool,
     pub slots: usize,
+    /// With one runner for each slot, a run certainly has the runner of the run before.
+    pub has_one_runner: bool,
+}
+
+impl Kind {
+    pub fn builder(self) -> Builder {
+        let builder = Supervisor::builder()
+            .backend(self.backend.choice())
+            .slots(self.slots)
+            .separate_pid1(self.separate_pid1);
+        match self.has_one_runner {
+            true => builder.runners_per_slot(1),
+            false => builder,
+        }
+    }
 }
 
 /// [`Backend`] as a key of maps and records.
@@ -77,6 +94,10 @@ pub struct Machine {
     pub host_name: String,
     /// The mount point of the cgroup hierarchies.
     pub cgroups: Option<PathBuf>,
+    /// The runs that are compared with those of a fresh supervisor.
+    pub innocents: Innocents,
+    /// The times of devices, which belong to the host.
+    device_times: Mutex<Vec<(&'static str, [i64; 4])>>,
     sentinel: Mutex<Child>,
     idle: Mutex<HashMap<Kind, Vec<Supervisor>>>,
     gone: Mutex<Vec<Footprint>>,
@@ -115,8 +136,9 @@ impl Machine {
                 backend,
                 separate_pid1: false,
                 slots: 1,
+                has_one_runner: true,
             };
-            match builder(kind).start() {
+            match kind.builder().start() {
                 Ok(supervisor) => {
                     ids = supervisor.info().ids();
                     idle.insert(kind, vec![supervisor]);
@@ -143,6 +165,8 @@ impl Machine {
                 .to_string_lossy()
                 .into_owned(),
             cgroups: Some(PathBuf::from("/sys/fs/cgroup")).filter(|path| path.is_dir()),
+            innocents: Innocents::default(),
+            device_times: Mutex::new(device_times()),
             sentinel: Mutex::new(sentinel(ids)),
             idle: Mutex::new(idle),
             gone: Mutex::default(),
@@ -164,7 +188,7 @@ impl Machine {
         {
             return Ok(supervisor);
         }
-        builder(kind).start().map_err(|error| error.to_string())
+        kind.builder().start().map_err(|error| error.to_string())
     }
 
     /// Takes back a supervisor so that other cases can use it. The supervisor of a failed case is
@@ -192,6 +216,21 @@ impl Machine {
         if rustix::system::uname().nodename().to_string_lossy() != self.host_name {
             harmed.push("the host's name has changed".to_owned());
         }
+        // A running program may hold a lock for a moment.
+        let free = || {
+            let null = std::fs::File::open("/dev/null");
+            null.is_ok_and(|null| flock(null, FlockOperation::NonBlockingLockExclusive).is_ok())
+        };
+        if !eventually(Duration::from_secs(20), free) {
+            harmed.push("/dev/null of the host is locked".to_owned());
+        }
+        let mut times = self.device_times.lock().expect("no panic");
+        for (time, now) in times.iter_mut().zip(device_times()) {
+            if *time != now {
+                harmed.push(format!("the times of {} of the host have changed", now.0));
+                *time = now;
+            }
+        }
         harmed
     }
 
@@ -206,6 +245,7 @@ impl Machine {
             .collect();
         let mut gone = std::mem::take(&mut *self.gone.lock().expect("no panic"));
         gone.extend(all.iter().map(Footprint::of));
+        gone.extend(self.innocents.finish());
         drop(all);
         eventually(Duration::from_secs(5), || {
             gone.iter().all(|gone| gone.remaining().is_empty())
@@ -225,13 +265,6 @@ impl Machine {
     }
 }
 
-fn builder(kind: Kind) -> Builder {
-    Supervisor::builder()
-        .backend(kind.backend.choice())
-        .slots(kind.slots)
-        .separate_pid1(kind.separate_pid1)
-}
-
 /// Starts a process of the runs' user. It ends with this process, which keeps its standard input
 /// open.
 fn sentinel(ids: (u32, u32)) -> Child {
@@ -249,6 +282,29 @@ fn sentinel(ids: (u32, u32)) -> Child {
     let mut byte = [0];
     let _ = child.stdout.as_mut().map(|stdout| stdout.read(&mut byte));
     child
+}
+
+/// Returns the times of the last access and change of devices that worlds contain. Ordinary use of
+/// these devices leaves the times unchanged.
+fn device_times() -> Vec<(&'static str, [i64; 4])> {
+    let times = |path: &'static str| {
+        let file = std::fs::metadata(path).ok()?;
+        let times = [
+            file.atime(),
+            file.atime_nsec(),
+            file.mtime(),
+            file.mtime_nsec(),
+        ];
+        Some((path, times))
+    };
+    let paths = [
+        "/dev/null",
+        "/dev/zero",
+        "/dev/full",
+        "/dev/random",
+        "/dev/urandom",
+    ];
+    paths.into_iter().filter_map(times).collect()
 }
 
 /// Opens descriptors that every child process inherits.

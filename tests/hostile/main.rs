@@ -11,6 +11,7 @@
 //! | `scene` | the files, the world and the request of a case |
 //! | `run` | runs a program, alone, as a pair, or beside a neighbour |
 //! | `checks` | checks the result and the host after a run |
+//! | `innocent` | the innocent run after each hostile program |
 //! | `record` | the results of one run of these tests |
 //! | `document` | `docs/hostile.json`: the results of all programs |
 //! | `page` | `docs/hostile.md`: a summary of the document |
@@ -24,8 +25,8 @@
 //!
 //! * `cargo test --test hostile -- compile` compiles all programs.
 //! * `cargo test --test hostile -- update-docs [RECORD]...` writes `docs/hostile.json` and
-//!   `docs/hostile.md` from records. Without records, it keeps the results of `docs/hostile.json`
-//!   and updates the descriptions.
+//!   `docs/hostile.md`. It takes the results of the programs in the records from there, keeps the
+//!   other results of `docs/hostile.json`, and updates all descriptions.
 //!
 //! Environment variables:
 //!
@@ -43,6 +44,7 @@ mod checks;
 mod compile;
 mod document;
 mod header;
+mod innocent;
 mod machine;
 mod page;
 mod record;
@@ -142,13 +144,24 @@ fn run_tests(programs: &Arc<Vec<Program>>) -> ExitCode {
             .iter()
             .for_each(|failure| println!("    {failure}"));
     }
+    let tallies = machine.innocents.tallies();
+    for (backend, tally) in &tallies {
+        println!(
+            "{}: {} innocent runs after {} hostile programs; {} differ from a fresh supervisor",
+            backend.name(),
+            tally.runs,
+            tally.cases,
+            tally.differences
+        );
+    }
     remains.iter().for_each(|what| println!("REMAINS: {what}"));
     if !remains.is_empty() || conclusion.has_failed() {
         return ExitCode::FAILURE;
     }
     let results = std::mem::take(&mut *collected.results.lock().expect("no panic"));
     let neighbours = std::mem::take(&mut *collected.neighbours.lock().expect("no panic"));
-    if let Err(why) = write(programs, Record::of_this_machine(results, neighbours)) {
+    let record = Record::of_this_machine(results, neighbours, tallies);
+    if let Err(why) = write(programs, record) {
         println!("no results of {count} cases written: {why}");
         return ExitCode::FAILURE;
     }
@@ -249,17 +262,14 @@ fn compile_all(programs: &[Program]) -> Vec<String> {
     }
 }
 
-/// Writes the document from records. Without records, updates its descriptions.
+/// Updates the document with the results in records, and with the descriptions of the programs.
 fn write_document(programs: &[Program], records: &[PathBuf]) -> Result<(), String> {
     let path = named("MILLIBOX_HOSTILE_TABLE").unwrap_or_else(|| workspace(PAGE));
-    let document = if records.is_empty() {
-        let mut document = Document::read(&path.with_extension("json"))?;
-        document.refresh(programs);
-        document
-    } else {
-        let records = records.iter().map(|path| Record::read(path));
-        Document::new(programs, records.collect::<Result<_, String>>()?)?
-    };
+    let mut document = Document::read(&path.with_extension("json"))?;
+    for record in records {
+        document.add(programs, Record::read(record)?);
+    }
+    document.refresh(programs);
     write_page(&document, &path)
 }
 

@@ -14,7 +14,8 @@ Each cell shows how many programs had that result:
 * *ended*: the run ended differently, as expected: for example by a signal.
 * *exception*: the program succeeds, or uses more than its limit, for a documented reason.
 * *not held*: the program succeeds, but should not.
-* *not tried*: the machine lacks something that the program needs.
+* *not tried*: the machine lacks something that the program needs, or the program is newer than the
+  last run on this backend.
 
 A program that runs under several seccomp profiles counts once, with its weakest result. The last
 column is the longest real time that one run of `/bin/true` took in another slot of the same
@@ -51,6 +52,7 @@ pub fn page(document: &Document) -> String {
     text.push('\n');
     table(&mut text, document, &backends);
     let _ = write!(text, "\n{RESULTS}");
+    innocents(&mut text, document, &backends);
     exceptions(&mut text, document, &backends);
     repeats(&mut text, document);
     text.push_str("\n## Repeat the run\n\n```sh\n");
@@ -85,6 +87,28 @@ fn table(text: &mut String, document: &Document, backends: &BTreeSet<&String>) {
         row(text, name, class, backends);
     }
     row(text, "all", &document.programs, backends);
+}
+
+fn innocents(text: &mut String, document: &Document, backends: &BTreeSet<&String>) {
+    text.push('\n');
+    paragraph(
+        text,
+        "After each hostile program, an innocent program runs in the same runner and the same \
+         world, or as a copy of the same template. Its outcome, its report and its figures must \
+         equal those on a supervisor that has run no hostile program. The report contains what a \
+         run could leave behind: open files and locks, signals, timers, \
+         limits, scheduling, process attributes, keys, IPC objects, sockets, files and the state \
+         of the interpreter.",
+    );
+    text.push_str("\n| backend | hostile runs | innocent runs | differences |\n");
+    text.push_str("| --- | ---: | ---: | ---: |\n");
+    for backend in backends {
+        let cells = document.innocents.get(*backend).map_or_else(
+            || "not counted | not counted | not counted".to_owned(),
+            |tally| format!("{} | {} | {}", tally.cases, tally.runs, tally.differences),
+        );
+        let _ = writeln!(text, "| {} | {cells} |", code(backend));
+    }
 }
 
 fn row(text: &mut String, name: &str, entries: &[Entry], backends: &BTreeSet<&String>) {

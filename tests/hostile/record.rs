@@ -5,6 +5,7 @@
 
 use crate::case::Held;
 use crate::header::Profile;
+use crate::innocent::Tally;
 use crate::machine::BackendKey;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,11 +29,18 @@ pub struct Record {
     /// [`Neighbours`], as a list for the same reason.
     #[serde(default)]
     pub neighbours: Vec<((String, BackendKey), u64)>,
+    /// The number of innocent runs on each backend.
+    #[serde(default)]
+    pub innocents: Vec<(BackendKey, Tally)>,
 }
 
 impl Record {
     /// Creates the record of a run on this machine.
-    pub fn of_this_machine(results: Results, neighbours: Neighbours) -> Record {
+    pub fn of_this_machine(
+        results: Results,
+        neighbours: Neighbours,
+        innocents: BTreeMap<BackendKey, Tally>,
+    ) -> Record {
         let kernel = rustix::system::uname();
         let user = if millibox_tests::is_root() {
             "root"
@@ -46,6 +54,7 @@ impl Record {
             ),
             cases: results.into_iter().collect(),
             neighbours: neighbours.into_iter().collect(),
+            innocents: innocents.into_iter().collect(),
         }
     }
 

@@ -1,8 +1,9 @@
 //! The environment of a case: files on the host, the world and the request.
 
 use crate::case::{Case, CaseError};
-use crate::compile::{self, Built};
+use crate::compile::{self, Built, Form};
 use crate::header::{Control, Profile, With};
+use crate::innocent::Template;
 use crate::machine::Machine;
 use millibox::{Mount, Network, Prepare, Request, World};
 use millibox_judge::feedback::{Feedback, FeedbackPlace};
@@ -18,6 +19,8 @@ use tempfile::TempDir;
 
 /// The content of files that must stay unchanged.
 pub const UNTOUCHED: &str = "untouched\n";
+/// The modules of a template of Python.
+const PYTHON_MODULES: [&str; 3] = ["json", "random", "socket"];
 /// The real-time limit of control runs.
 const CONTROL_REAL_TIME: Duration = Duration::from_secs(50);
 
@@ -68,6 +71,8 @@ impl<'a> Scene<'a> {
         if case.copy {
             let launcher = compile::launcher(&machine.executables)?;
             copy(&launcher, &path("launcher"), 0o755)?;
+            let innocent = compile::innocent(Form::Library, &machine.executables)?;
+            copy(&innocent, &path("innocent"), 0o755)?;
         }
         let feedback = if case.wants(With::Feedback) {
             let place = FeedbackPlace::new(machine.ids).map_err(scene_error)?;
@@ -107,11 +112,12 @@ impl<'a> Scene<'a> {
             temporary = temporary.inode_limit(inodes);
         }
         let mut world = World::empty().system().dev("/dev").mount(temporary);
-        if self.case.copy || matches!(self.built, Built::Script { .. }) {
+        if self.case.copy || self.has_script() {
             world = world.read_only(self.path("attack"), "/attack");
         }
         if self.case.copy {
             world = world.read_only(self.path("launcher"), "/launcher");
+            world = world.read_only(self.path("innocent"), "/innocent");
         }
         for with in &header.with {
             world = match with {
@@ -139,6 +145,7 @@ impl<'a> Scene<'a> {
                 | With::NamespaceStdin
                 | With::FileStdin
                 | With::FileStdout
+                | With::NullStreams
                 | With::PipeLimit => world,
             };
         }
@@ -165,13 +172,31 @@ impl<'a> Scene<'a> {
         ]
     }
 
+    /// Checks whether the program is a script.
+    pub fn has_script(&self) -> bool {
+        matches!(self.built, Built::Script { .. })
+    }
+
+    /// The program of the template, if the program runs as a copy.
+    pub fn template(&self) -> Option<Template> {
+        match &self.built {
+            _ if !self.case.copy => None,
+            Built::Script { interpreter, .. } if interpreter.ends_with("python3") => {
+                Some(Template::Python(interpreter))
+            }
+            _ => Some(Template::Launcher),
+        }
+    }
+
     /// Makes a request run in the world of a role.
     pub fn in_world(&self, request: Request, role: &str) -> Result<Request, CaseError> {
         let world = self.world(role)?;
-        if !self.case.copy {
-            return Ok(request.world(&world));
-        }
-        let prepared = world.prepare(&Prepare::new("/launcher"));
+        let prepare = match self.template() {
+            None => return Ok(request.world(&world)),
+            Some(Template::Launcher) => Prepare::new("/launcher"),
+            Some(Template::Python(interpreter)) => Prepare::python(interpreter, PYTHON_MODULES),
+        };
+        let prepared = world.prepare(&prepare);
         let prepared = prepared.map_err(|error| CaseError::Failed(error.to_string()))?;
         Ok(request.prepared(&prepared))
     }
