@@ -6,7 +6,7 @@ use crate::bound::{Bound, MAX_WORDS, words_cost};
 use crate::fault::log::{Log, Place};
 use crate::fault::text::{Number, Suggestion, WordList};
 use crate::fault::values::KeyFault;
-use crate::yaml::{Node, Value};
+use crate::yaml::{self, Node, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -65,6 +65,11 @@ impl<'a> Keys<'a> {
         })
     }
 
+    /// Whether the map has other keys than these.
+    pub fn is_more_than(&self, keys: &[&str]) -> bool {
+        self.entries.iter().any(|(name, ..)| !keys.contains(name))
+    }
+
     /// Marks keys that have no meaning for judging as known.
     pub fn ignore(&self, keys: &[&'static str]) {
         self.known.borrow_mut().extend(keys);
@@ -91,12 +96,18 @@ impl<'a> Keys<'a> {
         text
     }
 
-    /// Reads a word and returns the value that belongs to it.
+    /// Reads a word and returns the value that belongs to it. The words `true` and `false` stand for
+    /// all spellings of the booleans.
     pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<T> {
         let node = self.get(key)?;
-        let found = node
-            .text()
-            .and_then(|text| words.iter().find(|(word, _)| *word == text));
+        let found = node.text().and_then(|text| {
+            let text = match yaml::boolean(text) {
+                Some(true) => "true",
+                Some(false) => "false",
+                None => text,
+            };
+            words.iter().find(|(word, _)| *word == text)
+        });
         if found.is_none() {
             let choices = WordList::new(words.iter().map(|(word, _)| *word));
             let fault = KeyFault::NotOneOf {
@@ -112,7 +123,7 @@ impl<'a> Keys<'a> {
     /// Reads a finite number.
     pub fn number(&self, key: &'static str) -> Option<f64> {
         let node = self.get(key)?;
-        let number = node.text().and_then(number);
+        let number = node.text().and_then(yaml::number);
         if number.is_none() {
             let found = node.found();
             self.log
@@ -150,7 +161,7 @@ impl<'a> Keys<'a> {
         let node = self.get(key)?;
         let whole = node
             .text()
-            .and_then(|text| text.parse::<u64>().ok())
+            .and_then(yaml::whole)
             .filter(|number| *number >= min);
         let product = whole.and_then(|number| number.checked_mul(unit));
         if product.is_none() {
@@ -260,7 +271,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Parses a finite decimal number.
+/// Parses a finite decimal number of a file that is not YAML.
 pub fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }

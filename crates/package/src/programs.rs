@@ -24,7 +24,15 @@ pub fn program(tree: &Tree, path: &str) -> Program {
 
 /// Whether a file with this name can be a program of its own.
 pub fn is_source(name: &str) -> bool {
-    extension(name).is_some_and(|extension| !COMPANION_EXTENSIONS.contains(&extension))
+    extension(name)
+        .is_some_and(|extension| !COMPANION_EXTENSIONS.contains(&&*extension.to_ascii_lowercase()))
+}
+
+/// Whether a file with this name is a header of C or C++.
+pub fn is_header(name: &str) -> bool {
+    extension(name).is_some_and(|extension| {
+        matches!(&*extension.to_ascii_lowercase(), "h" | "hh" | "hpp" | "hxx")
+    })
 }
 
 /// Whether a file is a script: its first line names an interpreter.
@@ -47,12 +55,12 @@ pub fn programs<'a>(tree: &'a Tree, directory: &'a str) -> Vec<&'a str> {
             .map(|(name, ..)| *name)
     };
     let script = files().any(|name| matches!(name, "build" | "run"));
-    let header = files().any(|name| matches!(extension(name), Some("h" | "hh" | "hpp" | "hxx")));
+    let header = files().any(is_header);
     if script || header && files().filter(|name| is_source(name)).count() == 1 {
         return vec![directory];
     }
     let is_program = |name: &str, path: &str, kind| match kind {
-        Kind::File => is_source(name),
+        Kind::File => is_source(name) || extension(name).is_none() && is_script(tree, path),
         Kind::Directory => tree.files(path).next().is_some(),
     };
     children

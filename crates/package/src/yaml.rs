@@ -1,12 +1,14 @@
 //! YAML with the place of each value, so that a fault can name its line.
 //!
-//! Scalars remain text. The reader of a key decides what `010`, `yes` or `1e3` means.
+//! Scalars remain text, because the reader of a key decides whether it needs a string, a number or
+//! a boolean. [`boolean`] and [`number`] then apply the core schema of YAML 1.2. Other tools read
+//! some words by the rules of YAML 1.1, so a warning names each word whose meaning differs.
 
 use crate::bound::{Bound, MAX_VALUES};
 use crate::fault::FaultKind;
 use crate::fault::log::{Log, Place};
 use crate::fault::text::{Found, ValueKind};
-use crate::fault::values::YamlFault;
+use crate::fault::values::{OtherMeaning, YamlFault};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashMap;
 
@@ -159,9 +161,18 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn event(&mut self, event: Event<'_>, place: Place) -> Result<(), Stop> {
         match event {
-            Event::Scalar(text, style, anchor, _) => {
-                let null = style == ScalarStyle::Plain
-                    && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain
+                    && tag.is_none_or(|tag| tag.suffix != "str" && !tag.suffix.is_empty());
+                let null = plain && matches!(&*text, "" | "~" | "null" | "Null" | "NULL");
+                if plain
+                    && !self.is_at_key()
+                    && let Some(meaning) = other_meaning(&text)
+                {
+                    let word = (&*text).into();
+                    let fault = YamlFault::OldWord { word, meaning };
+                    self.log.warning(&place, FaultKind::from(fault));
+                }
                 let value = if null {
                     Value::Null
                 } else {
@@ -201,6 +212,13 @@ impl Reader<'_> {
             },
             _ => Ok(()),
         }
+    }
+
+    /// Whether the next node is a key of a mapping.
+    fn is_at_key(&self) -> bool {
+        self.open
+            .last()
+            .is_some_and(|open| matches!(open.node.value, Value::Mapping(_)) && open.key.is_none())
     }
 
     fn begin(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
@@ -245,6 +263,91 @@ impl Reader<'_> {
     }
 }
 
+/// Returns the boolean of a word (YAML 1.2, core schema).
+pub fn boolean(word: &str) -> Option<bool> {
+    match word {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns the finite number of a word (YAML 1.2, core schema).
+pub fn number(word: &str) -> Option<f64> {
+    match whole(word) {
+        Some(number) => Some(number as f64),
+        // This also reads whole numbers that are negative or long. It reads no word of YAML 1.2 that
+        // is not a number, except names of numbers that are not finite.
+        None => word.parse().ok().filter(|number: &f64| number.is_finite()),
+    }
+}
+
+/// Returns the whole number of a word, if it is not negative (YAML 1.2, core schema).
+pub fn whole(word: &str) -> Option<u64> {
+    let digits = |text: &str, radix| {
+        // The parser would also accept a sign.
+        let is_number = text.starts_with(|first: char| first.is_digit(radix));
+        is_number.then(|| u64::from_str_radix(text, radix).ok())?
+    };
+    match (word.strip_prefix("0o"), word.strip_prefix("0x")) {
+        (Some(octal), _) => digits(octal, 8),
+        (_, Some(hexadecimal)) => digits(hexadecimal, 16),
+        _ => digits(word.strip_prefix('+').unwrap_or(word), 10),
+    }
+}
+
+/// Returns how YAML 1.1 reads a plain word, if YAML 1.2 reads it differently.
+fn other_meaning(word: &str) -> Option<OtherMeaning> {
+    let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
+    let digit = |byte: u8| byte.is_ascii_digit();
+    if matches!(&*word.to_ascii_lowercase(), "yes" | "no" | "on" | "off")
+        && (word[1..].bytes().all(|byte| byte.is_ascii_lowercase())
+            || word.bytes().all(|byte| byte.is_ascii_uppercase()))
+    {
+        return Some(OtherMeaning::Boolean);
+    }
+    if !unsigned.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let number = |allowed: fn(u8) -> bool| unsigned.bytes().all(|byte| allowed(byte));
+    if let Some(octal) = word.strip_prefix("0o") {
+        let is_octal = !octal.is_empty() && octal.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
+        return is_octal.then_some(OtherMeaning::String);
+    }
+    if unsigned.len() > 1
+        && unsigned.starts_with('0')
+        && unsigned.bytes().any(|byte| byte != b'0')
+        && number(|byte| matches!(byte, b'0'..=b'7'))
+    {
+        return Some(OtherMeaning::Octal);
+    }
+    let is_number = match unsigned.get(..2) {
+        Some("0b") => unsigned[2..]
+            .bytes()
+            .all(|byte| matches!(byte, b'0' | b'1' | b'_')),
+        Some("0x") => {
+            word.contains('_')
+                && unsigned[2..]
+                    .bytes()
+                    .all(|byte| byte.is_ascii_hexdigit() || byte == b'_')
+        }
+        _ if unsigned.contains(':') => {
+            let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+            let mut parts = whole.split(':');
+            let first = parts.next().unwrap_or_default();
+            first.bytes().all(|byte| digit(byte) || byte == b'_')
+                && parts.all(|part| {
+                    part.parse::<u8>().is_ok_and(|part| part < 60) && part.bytes().all(digit)
+                })
+                && fraction.bytes().all(|byte| digit(byte) || byte == b'_')
+        }
+        _ => {
+            unsigned.contains('_') && number(|byte| byte.is_ascii_digit() || b"_.".contains(&byte))
+        }
+    };
+    is_number.then_some(OtherMeaning::Number)
+}
+
 fn too_deep(place: Place) -> Stop {
     Stop::Fault(YamlFault::TooDeep { max: MAX_LEVELS }, place)
 }
@@ -281,4 +384,74 @@ fn place(file: &Place, span: &Span) -> Place {
 fn at(file: &Place, line: usize, column: usize) -> Place {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     file.at(number(line), number(column.saturating_add(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_the_values_of_the_core_schema() {
+        for word in ["true", "True", "TRUE"] {
+            assert_eq!(boolean(word), Some(true), "{word}");
+        }
+        for word in ["false", "False", "FALSE"] {
+            assert_eq!(boolean(word), Some(false), "{word}");
+        }
+        for word in ["yes", "no", "on", "off", "tRUE", "1", "0", "y", ""] {
+            assert_eq!(boolean(word), None, "{word}");
+        }
+        for (word, value) in [
+            ("010", 10.0),
+            ("0o10", 8.0),
+            ("0x1F", 31.0),
+            ("+5", 5.0),
+            ("-5", -5.0),
+            ("-.5e1", -5.0),
+            ("1.", 1.0),
+            ("18446744073709551616", 18_446_744_073_709_551_616.0),
+        ] {
+            assert_eq!(number(word), Some(value), "{word}");
+        }
+        for word in [
+            "1_000", "0b1", "1:30", "-0x1", "0o8", "0x", "0o", "0o+7", ".inf", "inf", ".nan",
+            "1e999", "++1",
+        ] {
+            assert_eq!(number(word), None, "{word}");
+        }
+        assert_eq!(
+            (whole("0x800"), whole("+7"), whole("007")),
+            (Some(2048), Some(7), Some(7))
+        );
+        assert_eq!(
+            (whole("-7"), whole("++7"), whole("1.0"), whole("")),
+            (None, None, None, None)
+        );
+    }
+
+    #[test]
+    fn words_that_yaml_1_1_reads_differently_have_another_meaning() {
+        for (word, meaning) in [
+            ("yes", OtherMeaning::Boolean),
+            ("No", OtherMeaning::Boolean),
+            ("OFF", OtherMeaning::Boolean),
+            ("010", OtherMeaning::Octal),
+            ("-017", OtherMeaning::Octal),
+            ("0o17", OtherMeaning::String),
+            ("1_000", OtherMeaning::Number),
+            ("1_0.5", OtherMeaning::Number),
+            ("0b101", OtherMeaning::Number),
+            ("0x_f", OtherMeaning::Number),
+            ("1:30", OtherMeaning::Number),
+            ("190:20:30.15", OtherMeaning::Number),
+        ] {
+            assert_eq!(other_meaning(word), Some(meaning), "{word}");
+        }
+        for word in [
+            "", "y", "N", "true", "null", "yEs", "note", "0", "00", "08", "10", "0x1f", "1.5", "-",
+            "_1", "1:60", "2023-07", "a:1", "0o8", "1e3", "oN", "é",
+        ] {
+            assert_eq!(other_meaning(word), None, "{word}");
+        }
+    }
 }

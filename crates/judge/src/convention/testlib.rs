@@ -15,19 +15,19 @@ pub(super) fn parse(code: i32, stderr: &[u8]) -> Result<Answer, AnswerFault> {
         };
         Answer::new(verdict, comment.clone(), Some(Points::Part(part)))
     };
-    // The exit status of "partially correct" is the number of points plus 0, 16 or 50, depending on
-    // how testlib was built. The words also distinguish it from status 127, with which a shell
-    // reports a missing program.
-    if let Some(rest) = comment.strip_prefix("partially correct (") {
-        let parts = rest
-            .split_once(')')
-            .and_then(|(parts, _)| parts.trim().parse::<u32>().ok());
-        return match parts {
-            Some(parts) if parts <= MAX_TESTLIB_PARTS => {
-                Ok(graded(f64::from(parts) / f64::from(MAX_TESTLIB_PARTS)))
+    // The words may be text of the submission that a checker prints first, so they count only with
+    // a status that confirms them and that is not the status of another result. A checker that gives
+    // 0 points has status 0 unless testlib adds a base, and the words are then the worse result.
+    let parts = parts(&comment);
+    let has_meaning = matches!(code, 1..=4 | 7 | 8) || code == 0 && parts != Some(0);
+    match parts {
+        Some(parts) if !has_meaning && is_status_of(parts, code) => {
+            if parts > MAX_TESTLIB_PARTS {
+                return Err(AnswerFault::TestlibParts);
             }
-            _ => Err(AnswerFault::TestlibParts),
-        };
+            return Ok(graded(f64::from(parts) / f64::from(MAX_TESTLIB_PARTS)));
+        }
+        _ => {}
     }
     match code {
         0 => Ok(Answer::new(Verdict::Accepted, comment, None)),
@@ -45,6 +45,22 @@ pub(super) fn parse(code: i32, stderr: &[u8]) -> Result<Answer, AnswerFault> {
         }
         code => Err(AnswerFault::TestlibStatus(code)),
     }
+}
+
+/// Returns N if the comment begins with `partially correct (N)`.
+fn parts(comment: &str) -> Option<u32> {
+    let (parts, _) = comment
+        .strip_prefix("partially correct (")?
+        .split_once(')')?;
+    parts.trim().parse().ok()
+}
+
+/// Whether a checker that gives this number of points may exit with `code`. testlib adds 50 to the
+/// number if it was built with TESTSYS, and 0 otherwise. Old versions added 16.
+fn is_status_of(parts: u32, code: i32) -> bool {
+    [0, 16, 50]
+        .iter()
+        .any(|base| i64::from(parts) + base == i64::from(code))
 }
 
 #[cfg(test)]
@@ -78,9 +94,15 @@ mod tests {
             part(parse(7, b"points 0")),
             (Verdict::WrongAnswer, Some(0.0))
         );
+        for code in [20, 36, 70] {
+            assert_eq!(
+                part(parse(code, b"partially correct (20) so")),
+                (Verdict::Accepted, Some(0.1))
+            );
+        }
         assert_eq!(
-            part(parse(3, b"partially correct (3) so")),
-            (Verdict::Accepted, Some(0.015))
+            part(parse(0, b"partially correct (0)")),
+            (Verdict::WrongAnswer, Some(0.0))
         );
         for (code, stderr) in [
             (3, ""),
@@ -91,8 +113,30 @@ mod tests {
             (7, "points nan"),
             (6, ""),
             (9, "partially correct (900)"),
+            (220, "partially correct (220)"),
         ] {
             parse(code, stderr.as_bytes()).expect_err(stderr);
         }
+    }
+
+    #[test]
+    fn testlib_words_without_matching_status_do_not_count() {
+        for code in [1, 2, 4, 8] {
+            for parts in [u32::try_from(code).unwrap(), 100, 200] {
+                let stderr = format!("partially correct ({parts}) expected 5");
+                assert_eq!(
+                    part(parse(code, stderr.as_bytes())),
+                    (Verdict::WrongAnswer, None)
+                );
+            }
+        }
+        assert_eq!(
+            part(parse(0, b"partially correct (200)")),
+            (Verdict::Accepted, None)
+        );
+        for code in [3, 7, 9, 127] {
+            parse(code, b"partially correct (200)").expect_err("another status");
+        }
+        parse(3, b"partially correct (3)").expect_err("the checker failed");
     }
 }

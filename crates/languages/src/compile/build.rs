@@ -60,6 +60,26 @@ pub(super) struct Job {
     /// slots.
     pub(super) cpus: Vec<usize>,
     pub(super) limits: Limits,
+    /// The times that an earlier attempt at the same compilation used. They count against the
+    /// limits.
+    pub(super) spent: Spent,
+}
+
+/// Times that a compilation used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Spent {
+    cpu_time: Duration,
+    real_time: Duration,
+}
+
+impl Spent {
+    /// The times of a run. Without a run, no time was used.
+    pub(super) fn of(figures: Option<&Figures>) -> Spent {
+        figures.map_or_else(Spent::default, |figures| Spent {
+            cpu_time: Duration::from_nanos(figures.cpu_user_ns + figures.cpu_system_ns),
+            real_time: Duration::from_nanos(figures.real_time_ns),
+        })
+    }
 }
 
 /// Limits of a compilation.
@@ -111,14 +131,23 @@ struct ShellOutput {
 
 /// Runs the compiler and puts its product into `store`.
 pub(super) fn build(supervisor: &Supervisor, job: &Job, store: Store) -> BuildResult {
+    let limits = &job.limits;
+    let cpu_time = limits.cpu_time.saturating_sub(job.spent.cpu_time);
+    let real_time = limits.real_time().saturating_sub(job.spent.real_time);
+    if cpu_time.is_zero() {
+        return BuildResult::failed(CompileError::Limit(Limit::CpuTime(limits.cpu_time)));
+    }
+    if real_time.is_zero() {
+        return BuildResult::failed(CompileError::Limit(Limit::RealTime(limits.real_time())));
+    }
     let mut request = Request::new(SHELL)
         .args(["-c", SCRIPT, "compile"])
         .args(job.command.iter().cloned())
         .env("OUTPUT", OUTPUT)
         .current_dir(job.current_dir)
         .world(&job.world.clone().mount(tmpfs(OUTPUT, job.limits.output)))
-        .cpu_time_limit(job.limits.cpu_time)
-        .real_time_limit(job.limits.real_time())
+        .cpu_time_limit(cpu_time)
+        .real_time_limit(real_time)
         // The shell counts as a process as well.
         .process_limit(job.limits.processes.saturating_add(1));
     if let Some(memory) = job.limits.memory {

@@ -2,7 +2,7 @@
 //! checks whether the suite works at all.
 
 use super::availability::Availability;
-use super::build::{self, BuildResult, Job};
+use super::build::{self, BuildResult, Job, Spent};
 use super::error::{BuildError, CompileError, InternalError, Refusal};
 use super::input::{Input, argument};
 use super::memo::Memo;
@@ -70,7 +70,8 @@ impl<'s> Builder<'s> {
         let prove = || {
             let input = Input::example(suite).map_err(|refusal| BuildError::new(refusal, ""))?;
             let link = suite.linking.as_ref().map(|_| Link::Dynamic);
-            let built = self.build_unproven(suite, tools, &input, &Options::default(), link);
+            let (options, spent) = (Options::default(), Spent::default());
+            let built = self.build_unproven(suite, tools, &input, &options, link, spent);
             built
                 .files
                 .map(|_| ())
@@ -83,7 +84,8 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Builds a product. A success also shows that the suite works.
+    /// Builds a product. A success also shows that the suite works. The times in `spent` count
+    /// against the limits.
     pub(super) fn build(
         &self,
         suite: &Suite,
@@ -91,8 +93,9 @@ impl<'s> Builder<'s> {
         input: &Input,
         options: &Options,
         link: Option<Link>,
+        spent: Spent,
     ) -> BuildResult {
-        let built = self.build_unproven(suite, tools, input, options, link);
+        let built = self.build_unproven(suite, tools, input, options, link, spent);
         if built.files.is_ok() {
             self.proven.set(&suite.name, Ok(()));
         }
@@ -107,6 +110,7 @@ impl<'s> Builder<'s> {
         input: &Input,
         options: &Options,
         link: Option<Link>,
+        spent: Spent,
     ) -> BuildResult {
         let Some(compile) = &suite.compile else {
             return BuildResult::without_run(self.stored(&input.files));
@@ -135,7 +139,7 @@ impl<'s> Builder<'s> {
         let mut shown = vec![(source.directory.path(), SOURCE)];
         shown.extend(prepared.iter().map(|prepared| (prepared.path(), PREPARED)));
         let mut built = match self.job(compile, tools, values, &shown, options) {
-            Ok(job) => self.run(&job),
+            Ok(job) => self.run(&Job { spent, ..job }),
             Err(error) => return BuildResult::failed(error),
         };
         if compile.product == Product::Sources && built.files.is_ok() {
@@ -226,6 +230,7 @@ impl<'s> Builder<'s> {
                 little_room: output < wanted,
                 processes: compile.processes,
             },
+            spent: Spent::default(),
         })
     }
 

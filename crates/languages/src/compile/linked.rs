@@ -6,9 +6,9 @@
 //! uses a library without a static form, is compiled again with dynamic linking.
 
 use super::availability::Remedy;
-use super::build::BuildResult;
+use super::build::{BuildResult, Spent};
 use super::builder::Builder;
-use super::error::{BuildError, CompileError, InternalError};
+use super::error::{BuildError, CompileError, InternalError, Limit};
 use super::input::Input;
 use super::memo::Memo;
 use super::options::Options;
@@ -104,7 +104,14 @@ fn try_static(
         figures,
         files,
         ..
-    } = builder.build_unproven(suite, tools, &input, &options, Some(Link::Static));
+    } = builder.build_unproven(
+        suite,
+        tools,
+        &input,
+        &options,
+        Some(Link::Static),
+        Spent::default(),
+    );
     match files {
         Ok(_) => {
             // The entry records the success and needs no program.
@@ -143,7 +150,7 @@ pub(super) fn build(
     linkage: Option<&Linkage>,
 ) -> BuildResult {
     let link = linkage.map(|linkage| linkage.link);
-    let built = builder.build(suite, tools, input, options, link);
+    let mut built = builder.build(suite, tools, input, options, link, Spent::default());
     let has_choice = suite
         .linking
         .as_ref()
@@ -154,12 +161,22 @@ pub(super) fn build(
     if !(has_choice && link == Some(Link::Static) && is_refused) {
         return built;
     }
-    let mut again = builder.build(suite, tools, input, options, Some(Link::Dynamic));
-    if again.files.is_ok() {
-        again.messages.insert_str(
+    // Both attempts share the limits, so a source with an error cannot use them twice.
+    let spent = Spent::of(built.figures.as_ref());
+    let mut again = builder.build(suite, tools, input, options, Some(Link::Dynamic), spent);
+    match again.files {
+        Ok(_) => again.messages.insert_str(
             0,
             "[millibox: it cannot be linked statically, so it is linked dynamically]\n",
-        );
+        ),
+        Err(CompileError::Limit(Limit::CpuTime(_) | Limit::RealTime(_))) => {
+            built.messages.insert_str(
+                0,
+                "[millibox: static linking left too little time to try dynamic linking]\n",
+            );
+            return built;
+        }
+        Err(_) => {}
     }
     again
 }

@@ -63,8 +63,11 @@ pub enum HeaderFault {
     },
     #[error("grading applies to scoring problems only; ignored")]
     GradingWithoutScoring,
-    #[error("`{key}` is not read here; write it in data/testdata.yaml")]
-    MisplacedGrading { key: &'static str },
+    #[error(
+        "`{key}` of problem.yaml is obsolete: it replaces the values of all testdata.yaml; write \
+         it in data/testdata.yaml"
+    )]
+    OldGrading { key: &'static str },
     #[error(
         "{name:?} is not a valid name of a constant: use letters, digits and _, and do not begin \
          with a digit"
@@ -144,6 +147,8 @@ pub enum DataFault {
     NoAnswer { name: Excerpt, hint: MakeHint },
     #[error("an answer without an input; there is no {name}.in")]
     NoInput { name: Excerpt },
+    #[error("not read: only version 2023-07 and later have such files")]
+    OfLaterFormat,
     #[error("not read: it belongs to a test, but there is no {name}.in")]
     NoTest { name: Excerpt },
     #[error("not read: not part of a test, which consists of NAME.in and NAME.ans{suggestion}")]
@@ -170,6 +175,8 @@ pub enum GroupFault {
     IgnoreSampleWithBreak,
     #[error("ignore_sample is for data/testdata.yaml only")]
     MisplacedIgnoreSample,
+    #[error("no_errors is the old name of worst_error, and is read as worst_error")]
+    OldGraderFlag,
     #[error("the default grader has no flag {flag:?}{suggestion}")]
     GraderFlag {
         flag: Excerpt,
@@ -181,6 +188,8 @@ pub enum GroupFault {
     ReversedRange { min: Number, max: Number },
     #[error("{key} needs a `name`")]
     FlagsWithoutName { key: &'static str },
+    #[error("{key} is not read here, because groups do not inherit it; write it in data/secret")]
+    NotInherited { key: &'static str },
     #[error("samples give no points; remove this")]
     SamplePoints,
     #[error("max_score must be a whole number, at least 0, or unbounded{found}")]
@@ -354,8 +363,13 @@ pub enum GenerationFault {
     NoSources { name: Excerpt },
     #[error("in a list, each test must be a separate map: `- name: command`")]
     ListEntry,
-    #[error("directories in a list are not supported; write them in a map")]
-    DirectoryInList,
+    #[error("count must be a number up to 100, a list of numbers, or a range like 1..=9{found}")]
+    Count { found: Found },
+    #[error(
+        "include: {} earlier key has the name {name:?}",
+        if *.found == 0 { "no" } else { "more than one" }
+    )]
+    Include { name: Excerpt, found: usize },
     #[error(
         "{name:?} is not a valid name of a test: use letters, digits and _ . - + only, and do not \
          begin with . or -"
@@ -368,7 +382,7 @@ pub enum GenerationFault {
     },
     #[error("test {test} is repeated")]
     Repeated { test: Excerpt },
-    #[error("test {test} has no command; leave it out if its files exist")]
+    #[error("test {test} has no command, so it is not generated; write `copy`")]
     NoCommand { test: Excerpt },
     #[error("a command is missing: a generator and its arguments")]
     EmptyCommand,
@@ -376,9 +390,9 @@ pub enum GenerationFault {
     NotOneSource { test: Excerpt },
     #[error("copy: there is no {path}")]
     NoCopySource { path: Excerpt },
-    #[error("`{key}` is not supported here")]
+    #[error("`{key}` is not supported here and has no effect")]
     Unsupported { key: &'static str },
-    #[error("{{count}}: `count` is not supported here")]
+    #[error("{{count}} is passed to the generator unchanged, because the test has no `count`")]
     CountPlaceholder,
     #[error("{key} is not generated from this; write the file")]
     NotGenerated { key: &'static str },
@@ -443,6 +457,10 @@ pub enum FlagError {
 pub enum ProgramFault {
     #[error("not read: the format has no such directory{suggestion}")]
     UnknownDirectory { suggestion: Suggestion },
+    #[error("not read: the format has no such file{suggestion}")]
+    UnknownFile { suggestion: Suggestion },
+    #[error("not read: the extension of a language is missing")]
+    NotProgram,
     #[error("not used, because `validation` in problem.yaml is not `custom`")]
     UnusedValidator,
     #[error("an interactive or multi-pass problem needs its own output validator")]

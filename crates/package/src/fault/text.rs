@@ -102,6 +102,11 @@ impl Suggestion {
         Suggestion(nearest.map(|(_, known)| known.into()))
     }
 
+    /// Suggests this word.
+    pub fn of(word: &str) -> Suggestion {
+        Suggestion(Some(word.into()))
+    }
+
     /// Returns the similar word.
     pub fn word(&self) -> Option<&str> {
         self.0.as_deref()

@@ -18,6 +18,26 @@ pub enum YamlFault {
     RecursiveAlias,
     #[error("nested deeper than {max} levels")]
     TooDeep { max: usize },
+    #[error("{word} is {meaning}")]
+    OldWord {
+        word: Excerpt,
+        meaning: OtherMeaning,
+    },
+}
+
+/// How tools that follow YAML 1.1 read a word, in contrast to YAML 1.2. `Display` writes the end of
+/// a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OtherMeaning {
+    #[error("a string in YAML 1.2, but a boolean in YAML 1.1; write true or false, or quote it")]
+    Boolean,
+    #[error("a string in YAML 1.2, but a number in YAML 1.1; write a decimal number, or quote it")]
+    Number,
+    #[error("decimal in YAML 1.2, but octal in YAML 1.1; remove the zero, or quote it")]
+    Octal,
+    #[error("a number in YAML 1.2, but a string in YAML 1.1; write a decimal number, or quote it")]
+    String,
 }
 
 /// A fault of a key or its value.

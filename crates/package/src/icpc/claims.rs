@@ -7,7 +7,7 @@ use crate::fault::icpc::{SubmissionFault, VerdictClaim};
 use crate::fault::log::{Log, Place};
 use crate::fault::text::{Excerpt, Suggestion, WordList};
 use crate::fault::values::KeyFault;
-use crate::keys::{Keys, number};
+use crate::keys::Keys;
 use crate::model::Expected;
 use crate::tree::{Kind, Tree};
 use crate::yaml::{self, Node, Value};
@@ -423,7 +423,7 @@ fn time_limit_use(keys: &Keys<'_>) -> Option<(TimeLimitUse, Place)> {
 /// Reads a score: one number, or the minimum and maximum.
 fn score(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
     let node = keys.get("score")?;
-    let value = |node: &Node| node.text().and_then(number);
+    let value = |node: &Node| node.text().and_then(yaml::number);
     let score = match &node.value {
         Value::Sequence(nodes) => match &nodes[..] {
             [least, most] => value(least)

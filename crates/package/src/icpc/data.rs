@@ -4,9 +4,10 @@ use super::group::{self, Aggregation, LEGACY_FILE, SUCCESSOR_FILE, Settings};
 use super::header::Header;
 use super::points::{self, DEFAULT_POINTS};
 use super::test_files::{TestReader, below_data, is_sample, make_hint};
+use super::unread;
 use crate::fault::icpc::DataFault;
 use crate::fault::log::Log;
-use crate::fault::text::{Excerpt, MakeHint, Suggestion};
+use crate::fault::text::{Excerpt, MakeHint};
 use crate::model::{Format, Group, Probe, ProbeKind, Rules};
 use crate::tree::{Kind, Tree};
 
@@ -50,21 +51,18 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
         log,
         tests: TestReader::new(tree, header, log),
     };
-    for (name, path, kind) in tree.children(DATA) {
-        if kind == Kind::File && name.ends_with(".in") {
-            log.error(path, DataFault::MisplacedTest);
-        } else if kind == Kind::Directory
-            && !matches!(name, "sample" | "secret")
-            && !is_for_validators(name)
-        {
-            let suggestion = Suggestion::new(name, ["sample", "secret"]);
-            log.warning(path, DataFault::UnknownDirectory { suggestion });
-        }
-    }
+    let is_read = |name: &str| {
+        matches!(name, "sample" | "secret")
+            || PROBES
+                .iter()
+                .any(|(directory, _)| below_data(directory) == name)
+    };
+    unread::report_data(tree, header, is_read, log);
     let settings = if legacy {
         reader.legacy_settings(DATA, &Settings::default())
     } else {
-        Settings::default()
+        // The format does not mention this file. Tools of problem setters read it.
+        reader.settings(DATA, &Settings::default()).0
     };
     let mut data = if legacy {
         reader.legacy(&settings)
@@ -92,14 +90,6 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Data {
         log.warning("data/secret", DataFault::OnlySamples);
     }
     data
-}
-
-/// Whether a directory contains tests of the package's own programs.
-fn is_for_validators(name: &str) -> bool {
-    ["invalid_", "valid_"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
-        || name == "bad"
 }
 
 struct Reader<'a> {
@@ -140,10 +130,8 @@ impl<'a> Reader<'a> {
             .iter()
             .find(|file| self.tree.is_file(file))
             .unwrap_or(&files[0]);
-        self.bounded(
-            group::legacy(self.tree, file, above, self.header, self.log),
-            directory,
-        )
+        let settings = group::legacy(self.tree, file, above, self.header, self.log);
+        self.bounded(settings.replaced_by(&self.header.grading), directory)
     }
 
     /// Returns the settings of a directory. Returns no settings if the package exceeds the bound on

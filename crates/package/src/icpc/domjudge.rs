@@ -10,7 +10,7 @@ use crate::keys::{number, seconds};
 use crate::tree::Tree;
 use std::time::Duration;
 
-const INI: &str = "domjudge-problem.ini";
+pub const INI: &str = "domjudge-problem.ini";
 const TIME_LIMIT: &str = ".timelimit";
 const KEYS: [&str; 10] = [
     "name",

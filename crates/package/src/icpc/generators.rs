@@ -1,12 +1,13 @@
 //! Reads generators/generators.yaml, which describes how tests are generated.
 //!
-//! The format is that of BAPCtools, which many packages use. docs/guide/problem.md lists the
-//! supported part. Unsupported content is a fault, because a test that was silently not generated
+//! The format is that of BAPCtools, which many packages use. docs/reference/generators.md lists the
+//! supported part. Unsupported content is a warning, because a test that was silently not generated
 //! would be noticed only much later.
 
 use super::command::{PLACEHOLDERS, seed, unknown_placeholders, with_seed};
+use super::numbering::{Count, NOT_GENERATED, counts, is_directory, numbered, numbered_tests};
 use crate::bound::{Bound, MAX_COMMAND_BYTES, words_cost};
-use crate::fault::Severity;
+use crate::constants::Constants;
 use crate::fault::icpc::GenerationFault;
 use crate::fault::log::{Log, Place};
 use crate::fault::text::Suggestion;
@@ -17,6 +18,7 @@ use crate::tree::{Kind, Tree};
 use crate::yaml::{self, Node, Value};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 pub const FILE: &str = "generators/generators.yaml";
 const DIRECTORY: &str = "generators";
@@ -32,8 +34,8 @@ pub struct Generations {
 }
 
 /// Reads the file, if it exists. Adds to the tree all inputs and answers that can be generated.
-pub fn read(tree: &mut Tree, log: &Log) -> Generations {
-    let made = all(tree, log, Severity::Error);
+pub fn read(tree: &mut Tree, constants: &Constants, log: &Log) -> Generations {
+    let made = all(tree, constants, log);
     for generation in &made.list {
         tree.expect(&format!("data/{}.in", generation.test));
     }
@@ -51,8 +53,8 @@ pub fn read(tree: &mut Tree, log: &Log) -> Generations {
 }
 
 /// Reads the file, if it exists, to find its faults and its model solution.
-pub fn check(tree: &Tree, log: &Log) -> Generations {
-    let made = all(tree, log, Severity::Warning);
+pub fn check(tree: &Tree, constants: &Constants, log: &Log) -> Generations {
+    let made = all(tree, constants, log);
     let missing = made
         .list
         .iter()
@@ -75,18 +77,18 @@ pub fn check(tree: &Tree, log: &Log) -> Generations {
     }
 }
 
-/// Reads the whole file. `unsupported` is the severity of unsupported content.
-fn all(tree: &Tree, log: &Log, unsupported: Severity) -> Generations {
+/// Reads the whole file.
+fn all(tree: &Tree, constants: &Constants, log: &Log) -> Generations {
     if tree.is_file(FILE)
         && let Some(text) = tree.text(FILE, log)
         && let Some(node) = yaml::parse(&text, &Place::file(FILE), log)
     {
-        return file(tree, &node, log, unsupported);
+        return file(tree, &node, constants, log);
     }
     Generations::default()
 }
 
-fn file(tree: &Tree, node: &Node, log: &Log, unsupported: Severity) -> Generations {
+fn file(tree: &Tree, node: &Node, constants: &Constants, log: &Log) -> Generations {
     let mut made = Generations::default();
     let Some(keys) = Keys::of(node, "generators.yaml", log) else {
         return made;
@@ -102,10 +104,14 @@ fn file(tree: &Tree, node: &Node, log: &Log, unsupported: Severity) -> Generatio
     let mut reader = Reader {
         tree,
         log,
-        unsupported,
+        constants,
         generators,
         siblings: OnceCell::new(),
         seen,
+        named: HashMap::new(),
+        numbers: numbered_tests(node),
+        next_number: 0,
+        numbered: None,
         made: Vec::new(),
     };
     if let Some(map) = keys.map("generators") {
@@ -118,8 +124,8 @@ fn file(tree: &Tree, node: &Node, log: &Log, unsupported: Severity) -> Generatio
         Some(data) => reader.directory(data, "", salt),
         None => log.error(&keys.place, GenerationFault::NoData),
     }
-    reader.unsupported(&keys, &["include"]);
-    reader.not_generated(&keys, &["testdata.yaml", "test_group.yaml", "visualizer"]);
+    reader.not_used(&keys, &["include", "retries", "visualizer"]);
+    reader.not_generated(&keys, &["testdata.yaml", "test_group.yaml"]);
     keys.ignore(&["version"]);
     // The format permits keys of other tools, but a warning helps if a key is misspelt.
     keys.finish();
@@ -130,14 +136,22 @@ fn file(tree: &Tree, node: &Node, log: &Log, unsupported: Severity) -> Generatio
 struct Reader<'a> {
     tree: &'a Tree,
     log: &'a Log,
-    /// The severity of unsupported content.
-    unsupported: Severity,
+    /// Constants that commands may contain.
+    constants: &'a Constants,
     /// Generators that consist of several files, by name.
     generators: BTreeMap<String, Program>,
     /// The files beside generators.yaml, listed when they are first needed.
     siblings: OnceCell<Siblings<'a>>,
     /// Names of tests and directories.
     seen: BTreeSet<String>,
+    /// The tests that each key names, as ranges of `made`.
+    named: HashMap<String, Vec<Range<usize>>>,
+    /// The number of tests in all lists.
+    numbers: usize,
+    /// The number of the last test in a list.
+    next_number: usize,
+    /// The name of the entry of a list that is being read.
+    numbered: Option<String>,
     made: Vec<Generation>,
 }
 
@@ -178,42 +192,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the tests of a directory: a map of names and tests, or a list of such maps. The tests
-    /// of a list are numbered.
+    /// of all lists of the file are numbered consecutively, and the directories of each list.
     fn directory(&mut self, node: &Node, prefix: &str, salt: &str) {
         match &node.value {
             Value::Mapping(_) => {
                 let Some(keys) = Keys::of(node, "data", self.log) else {
                     return;
                 };
-                for (name, node, place) in keys.rest() {
+                // BAPCtools reads the entries of `data` itself in this order, and all others in the
+                // order of their names. The order decides about the numbers in lists.
+                let mut entries: Vec<_> = keys.rest().collect();
+                match prefix {
+                    "" => entries.sort_by_key(|(name, ..)| *name != "sample"),
+                    _ => entries.sort_by_key(|(name, ..)| *name),
+                }
+                for (name, node, place) in entries {
+                    let known = self.made.len();
                     self.entry(name, node, place, prefix, salt);
+                    self.remember(name, known);
                 }
             }
-            Value::Sequence(entries) => {
-                let digits = entries.len().to_string().len();
-                for (index, entry) in entries.iter().enumerate() {
-                    let Some(keys) = Keys::of(entry, "a test in a list", self.log) else {
-                        continue;
-                    };
-                    let pairs: Vec<_> = keys.rest().collect();
-                    let [(name, node, place)] = pairs[..] else {
-                        self.log.error(&entry.place, GenerationFault::ListEntry);
-                        continue;
-                    };
-                    if is_directory(node) {
-                        self.log
-                            .add(self.unsupported, place, GenerationFault::DirectoryInList);
-                        continue;
-                    }
-                    let number = format!("{:0digits$}", index + 1);
-                    let name = if name.is_empty() {
-                        number
-                    } else {
-                        format!("{number}-{name}")
-                    };
-                    self.entry(&name, node, place, prefix, salt);
-                }
-            }
+            Value::Sequence(entries) => self.list(entries, prefix, salt),
             Value::Null => {}
             Value::Text(_) => {
                 let found = node.kind();
@@ -222,12 +221,48 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn entry(&mut self, name: &str, node: &Node, place: &Place, prefix: &str, salt: &str) {
-        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte);
-        if name.is_empty() || name.starts_with(['.', '-']) || !name.bytes().all(allowed) {
-            let name = name.into();
-            return self.log.error(place, GenerationFault::Name { name });
+    fn list(&mut self, entries: &[Node], prefix: &str, salt: &str) {
+        let directories = entries
+            .iter()
+            .filter_map(|entry| match &entry.value {
+                Value::Mapping(pairs) => Some(pairs),
+                _ => None,
+            })
+            .flatten()
+            .filter(|(_, node)| is_directory(node))
+            .count();
+        let mut next_directory = 1;
+        for entry in entries {
+            let Some(keys) = Keys::of(entry, "a test in a list", self.log) else {
+                continue;
+            };
+            let pairs: Vec<_> = keys.rest().collect();
+            let [(name, node, place)] = pairs[..] else {
+                self.log.error(&entry.place, GenerationFault::ListEntry);
+                continue;
+            };
+            let known = self.made.len();
+            if is_directory(node) {
+                let name = numbered(name, next_directory, directories);
+                next_directory += 1;
+                self.entry(&name, node, place, prefix, salt);
+            } else {
+                self.numbered = Some(name.to_owned());
+                self.entry(name, node, place, prefix, salt);
+                self.numbered = None;
+            }
+            self.remember(name, known);
         }
+    }
+
+    /// Remembers the tests that a key names, for `include`. `known` is the number of tests before
+    /// the key.
+    fn remember(&mut self, key: &str, known: usize) {
+        let tests = known..self.made.len();
+        self.named.entry(key.to_owned()).or_default().push(tests);
+    }
+
+    fn entry(&mut self, name: &str, node: &Node, place: &Place, prefix: &str, salt: &str) {
         let path = format!("{prefix}{name}");
         let top = prefix.is_empty();
         if top && !matches!(name, "sample" | "secret") {
@@ -237,39 +272,126 @@ impl<'a> Reader<'a> {
             };
             return self.log.warning(place, fault);
         }
-        if !self.seen.insert(path.clone()) {
-            let test = path.into();
-            return self.log.error(place, GenerationFault::Repeated { test });
-        }
         if top || is_directory(node) {
+            if !self.takes(prefix, name, place) {
+                return;
+            }
             let Some(keys) = Keys::of(node, "a directory of tests", self.log) else {
                 return;
             };
             self.not_generated(&keys, &["testdata.yaml", "test_group.yaml"]);
-            self.unsupported(&keys, &["include", "solution"]);
+            self.not_used(&keys, &["retries", "solution", "visualizer"]);
             let salt = keys.text("random_salt").unwrap_or(salt);
+            if let Some(node) = keys.get("include") {
+                let names = keys.texts("include").unwrap_or_default();
+                self.include(&names, &path, &node.place);
+            }
             if let Some(data) = keys.get("data") {
                 self.directory(data, &format!("{path}/"), salt);
             }
             keys.finish();
             return;
         }
-        // If the package exceeds the bound on text, nothing more is copied.
-        if !self.log.takes(place, path.len()) {
-            return;
-        }
-        if let Some(made) = self.test(&path, node, place, salt)
-            && self
-                .log
-                .takes(place, words_cost(&made.arguments) + made.cost())
-        {
-            self.made.push(made);
+        let counts = match counts(node) {
+            Ok(counts) => counts,
+            Err(count) => {
+                let found = count.found();
+                return self
+                    .log
+                    .error(&count.place, GenerationFault::Count { found });
+            }
+        };
+        for count in counts {
+            let name = match self.numbered.clone() {
+                Some(name) => {
+                    self.next_number += 1;
+                    numbered(&name, self.next_number, self.numbers)
+                }
+                None => name.to_owned(),
+            };
+            let name = format!("{name}{}", count.suffix);
+            if !self.takes(prefix, &name, place) {
+                return;
+            }
+            let path = format!("{prefix}{name}");
+            if let Some(made) = self.test(&path, node, place, salt, &count)
+                && self
+                    .log
+                    .takes(place, words_cost(&made.arguments) + made.cost())
+            {
+                self.made.push(made);
+            }
         }
     }
 
-    fn test(&self, test: &str, node: &Node, place: &Place, salt: &str) -> Option<Generation> {
+    /// Checks the name of a test or directory, and that it is new.
+    fn takes(&mut self, prefix: &str, name: &str, place: &Place) -> bool {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte);
+        if name.is_empty() || name.starts_with(['.', '-']) || !name.bytes().all(allowed) {
+            let name = name.into();
+            self.log.error(place, GenerationFault::Name { name });
+            return false;
+        }
+        let path = format!("{prefix}{name}");
+        // If the package exceeds the bound on text, nothing more is copied.
+        if !self.log.takes(place, path.len()) {
+            return false;
+        }
+        if !self.seen.insert(path.clone()) {
+            let test = path.into();
+            self.log.error(place, GenerationFault::Repeated { test });
+            return false;
+        }
+        true
+    }
+
+    /// Adds tests that earlier keys name to a directory.
+    fn include(&mut self, names: &[String], directory: &str, place: &Place) {
+        for name in names {
+            let tests = match self.named.get(name).map(Vec::as_slice) {
+                Some([tests]) => tests.clone(),
+                found => {
+                    let fault = GenerationFault::Include {
+                        name: name.into(),
+                        found: found.map_or(0, <[_]>::len),
+                    };
+                    self.log.error(place, fault);
+                    continue;
+                }
+            };
+            for index in tests {
+                let included = &self.made[index];
+                let last = included.test.rsplit('/').next().unwrap_or_default();
+                let last = last.to_owned();
+                let cost = words_cost(&included.arguments) + included.cost();
+                let prefix = format!("{directory}/");
+                if !self.log.takes(place, cost) || !self.takes(&prefix, &last, place) {
+                    return;
+                }
+                let included = self.made[index].clone();
+                self.made.push(Generation {
+                    test: prefix + &last,
+                    ..included
+                });
+            }
+        }
+    }
+
+    fn test(
+        &self,
+        test: &str,
+        node: &Node,
+        place: &Place,
+        salt: &str,
+        count: &Count,
+    ) -> Option<Generation> {
         if let Some(command) = node.text() {
-            let (generator, arguments, seed) = self.command(test, command, &node.place, salt)?;
+            // The old form of `copy`.
+            if let Some(path) = command.strip_suffix(".in") {
+                return self.copy(test, path, None, place);
+            }
+            let (generator, arguments, seed) =
+                self.command(test, command, &node.place, salt, count)?;
             return Some(Generation {
                 test: test.to_owned(),
                 generator,
@@ -280,13 +402,14 @@ impl<'a> Reader<'a> {
         }
         if matches!(node.value, Value::Null) {
             let test = test.into();
-            self.log.error(place, GenerationFault::NoCommand { test });
+            self.log.warning(place, GenerationFault::NoCommand { test });
             return None;
         }
         let keys = Keys::of(node, "a test", self.log)?;
-        self.unsupported(&keys, &["count", "solution", "match", "yaml"]);
-        self.not_generated(&keys, &["desc", "hint", "visualizer"]);
-        let made = self.test_of(test, &keys, place, salt);
+        keys.ignore(&["count"]);
+        self.not_used(&keys, &["match", "retries", "solution", "visualizer"]);
+        self.not_generated(&keys, &NOT_GENERATED);
+        let made = self.test_of(test, &keys, place, salt, count);
         keys.finish();
         made
     }
@@ -298,6 +421,7 @@ impl<'a> Reader<'a> {
         keys: &Keys<'_>,
         place: &Place,
         salt: &str,
+        count: &Count,
     ) -> Option<Generation> {
         let generation = |generator, arguments, seed, answer| {
             Some(Generation {
@@ -314,6 +438,11 @@ impl<'a> Reader<'a> {
             .iter()
             .filter(|key| keys.get(key).is_some())
             .count();
+        if sources == 0 && (keys.get("in.statement").is_some() || keys.get("interaction").is_some())
+        {
+            // Such a sample exists only in the statement.
+            return None;
+        }
         if sources != 1 {
             let test = test.into();
             self.log
@@ -322,13 +451,24 @@ impl<'a> Reader<'a> {
         }
         if let Some(command) = keys.text("generate") {
             let place = keys.get("generate").map_or(place, |node| &node.place);
-            let (generator, arguments, seed) = self.command(test, command, place, salt)?;
+            let (generator, arguments, seed) = self.command(test, command, place, salt, count)?;
             return generation(generator, arguments, seed, answer);
         }
         if let Some(text) = keys.text("in") {
             return generation(Generator::Text(line(text)), Vec::new(), 0, answer);
         }
-        let path = format!("{DIRECTORY}/{}", keys.text("copy")?);
+        self.copy(test, keys.text("copy")?, answer, place)
+    }
+
+    /// Returns a test whose files are copied from a path below `generators`.
+    fn copy(
+        &self,
+        test: &str,
+        path: &str,
+        answer: Option<Generator>,
+        place: &Place,
+    ) -> Option<Generation> {
+        let path = format!("{DIRECTORY}/{}", path.trim_start_matches("./"));
         let input = format!("{path}.in");
         if !self.tree.is_file(&input) {
             let path = input.into();
@@ -342,22 +482,21 @@ impl<'a> Reader<'a> {
                 .is_file(&other)
                 .then(|| Generator::Copy(self.tree.path(&other)))
         };
-        generation(
-            Generator::Copy(self.tree.path(&input)),
-            Vec::new(),
-            0,
-            answer.or_else(copied),
-        )
+        Some(Generation {
+            test: test.to_owned(),
+            generator: Generator::Copy(self.tree.path(&input)),
+            arguments: Vec::new(),
+            seed: 0,
+            answer: answer.or_else(copied),
+        })
     }
 
-    fn unsupported(&self, keys: &Keys<'_>, names: &[&'static str]) {
+    /// Warns of keys that have no effect here.
+    fn not_used(&self, keys: &Keys<'_>, names: &[&'static str]) {
         for key in names {
             if let Some(node) = keys.get(key) {
-                self.log.add(
-                    self.unsupported,
-                    &node.place,
-                    GenerationFault::Unsupported { key },
-                );
+                self.log
+                    .warning(&node.place, GenerationFault::Unsupported { key });
             }
         }
     }
@@ -379,7 +518,17 @@ impl<'a> Reader<'a> {
         text: &str,
         place: &Place,
         salt: &str,
+        count: &Count,
     ) -> Option<(Generator, Vec<String>, u64)> {
+        let Ok(filled) = self.constants.fill(text.as_bytes(), MAX_COMMAND_BYTES) else {
+            self.log.exceeds(place, Bound::Command);
+            return None;
+        };
+        let filled = filled.and_then(|filled| String::from_utf8(filled).ok());
+        let mut text = filled.unwrap_or_else(|| text.to_owned());
+        if !count.suffix.is_empty() && text.len() <= MAX_COMMAND_BYTES {
+            text = text.replace("{count}", &count.value.to_string());
+        }
         let text = text.trim();
         if text.len() > MAX_COMMAND_BYTES {
             self.log.exceeds(place, Bound::Command);
@@ -391,12 +540,14 @@ impl<'a> Reader<'a> {
             return None;
         };
         let program = self.program(name, place)?;
-        let seed = seed(salt, text);
+        let seed = match count.value {
+            1 => seed(salt, text),
+            value => seed(&format!("{salt}:{}", value - 1), text),
+        };
         let mut seeds = 0;
         for placeholder in words.clone().flat_map(unknown_placeholders) {
             if placeholder == "{count}" {
-                self.log
-                    .add(self.unsupported, place, GenerationFault::CountPlaceholder);
+                self.log.warning(place, GenerationFault::CountPlaceholder);
                 continue;
             }
             let fault = GenerationFault::UnknownPlaceholder {
@@ -476,14 +627,6 @@ impl<'a> Siblings<'a> {
         }
         siblings
     }
-}
-
-/// Whether the node describes a directory of tests, not a single test.
-fn is_directory(node: &Node) -> bool {
-    let Value::Mapping(pairs) = &node.value else {
-        return false;
-    };
-    pairs.iter().any(|(key, _)| key.text() == Some("data"))
 }
 
 /// Returns the text with a line feed at its end, unless the text is empty.

@@ -1,13 +1,14 @@
 //! Reads the settings of groups and tests: testdata.yaml of the legacy format, test_group.yaml of
 //! its successor, and the YAML file of a single test.
 
+use super::grading::{Grading, range};
 use super::header::Header;
 use crate::bound::{Bound, MAX_TEXT_BYTES, words_cost};
 use crate::constants::Constants;
 use crate::fault::icpc::GroupFault;
 use crate::fault::log::{Log, Place};
-use crate::fault::text::{Number, Suggestion};
-use crate::keys::{Keys, number};
+use crate::fault::text::Suggestion;
+use crate::keys::Keys;
 use crate::model::{InputFlags, Rules, ScoreMode, VerdictMode};
 use crate::programs::programs;
 use crate::tokens;
@@ -82,6 +83,18 @@ impl Settings {
             input_flags: self.input_flags.or_else(|| above.input_flags.clone()),
             checker_flags: self.checker_flags.or_else(|| above.checker_flags.clone()),
             arguments: self.arguments.or_else(|| above.arguments.clone()),
+        }
+    }
+
+    /// Replaces settings by those that problem.yaml states.
+    #[must_use]
+    pub fn replaced_by(self, grading: &Grading) -> Settings {
+        Settings {
+            stop: grading.stop.or(self.stop),
+            accept_score: grading.accept_score.or(self.accept_score),
+            reject_score: grading.reject_score.or(self.reject_score),
+            range: grading.range.or(self.range),
+            ..self
         }
     }
 
@@ -205,6 +218,13 @@ pub fn successor(
     };
     aggregation.place = keys.place.clone();
     let points = ["max_score", "score_aggregation", "require_pass"];
+    if file == "data/test_group.yaml" {
+        for key in points {
+            if let Some(node) = keys.get(key) {
+                log.warning(&node.place, GroupFault::NotInherited { key });
+            }
+        }
+    }
     if file == "data/sample/test_group.yaml" {
         for node in points.iter().filter_map(|key| keys.get(key)) {
             log.error(&node.place, GroupFault::SamplePoints);
@@ -216,7 +236,7 @@ pub fn successor(
             _ => {
                 let points = node
                     .text()
-                    .and_then(number)
+                    .and_then(yaml::number)
                     .filter(|points| *points >= 0.0 && points.fract() == 0.0);
                 if points.is_none() {
                     let found = node.found();
@@ -335,6 +355,12 @@ fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -
     for word in flags? {
         match &**word {
             "worst_error" => grader.verdict = VerdictMode::Worst,
+            "no_errors" => {
+                grader.verdict = VerdictMode::Worst;
+                if own.is_some() {
+                    log.warning(place, GroupFault::OldGraderFlag);
+                }
+            }
             "first_error" => grader.verdict = VerdictMode::First,
             "always_accept" => grader.verdict = VerdictMode::AlwaysAccept,
             "sum" => grader.score = ScoreMode::Sum,
@@ -358,33 +384,6 @@ fn grader(keys: &Keys<'_>, file: &str, flags: Option<&Vec<String>>, log: &Log) -
         grader.verdict = VerdictMode::AnyAccepted;
     }
     Some(grader)
-}
-
-/// Reads a range `MINIMUM MAXIMUM`. The words `inf`, `+inf` and `-inf` are infinite.
-fn range(keys: &Keys<'_>, log: &Log) -> Option<(f64, f64)> {
-    let node = keys.get("range")?;
-    let numbers: Option<Vec<f64>> = node.text().and_then(|text| {
-        text.split_whitespace()
-            .map(|word| match word {
-                "inf" | "+inf" => Some(f64::INFINITY),
-                "-inf" => Some(f64::NEG_INFINITY),
-                word => number(word),
-            })
-            .collect()
-    });
-    match numbers.as_deref() {
-        Some(&[least, most]) if least <= most => Some((least, most)),
-        Some(&[least, most]) => {
-            let (min, max) = (Number(least), Number(most));
-            log.error(&node.place, GroupFault::ReversedRange { min, max });
-            None
-        }
-        _ => {
-            let found = node.found();
-            log.error(&node.place, GroupFault::Range { found });
-            None
-        }
-    }
 }
 
 /// Reads flags of validators: one text for all of them, or a map with the `name` and `flags` of

@@ -1,5 +1,6 @@
 //! Reads problem.yaml.
 
+use super::grading::{self, Grading};
 use crate::constants::Constants;
 use crate::fault::icpc::HeaderFault;
 use crate::fault::log::{Log, Place};
@@ -24,6 +25,8 @@ pub struct Header {
     pub name: Option<String>,
     pub scoring: bool,
     pub objective: Objective,
+    /// Settings that replace those of all groups (legacy).
+    pub grading: Grading,
     pub interactive: bool,
     /// Number of passes of a multi-pass problem.
     pub passes: Option<u32>,
@@ -54,6 +57,7 @@ impl Header {
             name: None,
             scoring: false,
             objective: Objective::Max,
+            grading: Grading::default(),
             interactive: false,
             passes: None,
             custom: (format == Format::Legacy).then_some(false),
@@ -107,7 +111,7 @@ pub fn read(tree: &Tree, log: &Log) -> Header {
         validation(&keys, &mut header, log);
         header.flags = keys.words("validator_flags").unwrap_or_default();
         header.flags_place = keys.get("validator_flags").map(|node| node.place.clone());
-        grading(&keys, &mut header, log);
+        read_grading(&keys, &mut header, log);
         keys.ignore(&["author", "source_url", "languages"]);
     } else {
         if header.name.is_none() && keys.get("name").is_none() {
@@ -278,21 +282,17 @@ fn validation(keys: &Keys<'_>, header: &mut Header, log: &Log) {
     }
 }
 
-fn grading(keys: &Keys<'_>, header: &mut Header, log: &Log) {
+fn read_grading(keys: &Keys<'_>, header: &mut Header, log: &Log) {
     let Some(grading) = keys.map("grading") else {
         return;
     };
-    if !header.scoring {
+    if !header.scoring && grading.is_more_than(&["on_reject"]) {
         log.warning(&grading.place, HeaderFault::GradingWithoutScoring);
     }
     let objectives = [("max", Objective::Max), ("min", Objective::Min)];
     header.objective = grading.one_of("objective", &objectives).unwrap_or_default();
     grading.ignore(&["show_test_data_groups"]);
-    for key in ["on_reject", "accept_score", "reject_score", "range"] {
-        if let Some(node) = grading.get(key) {
-            log.warning(&node.place, HeaderFault::MisplacedGrading { key });
-        }
-    }
+    header.grading = grading::read(&grading, log);
     grading.finish();
 }
 

@@ -7,12 +7,15 @@
 //! | `data` | tests and groups |
 //! | `test_files` | the files of single tests |
 //! | `group` | testdata.yaml and test_group.yaml |
+//! | `grading` | settings of groups in problem.yaml |
 //! | `points` | points of groups from version 2023-07 on |
 //! | `submissions` | submissions and their expected verdicts |
 //! | `tags` | the tags of DOMjudge in sources |
 //! | `verdicts` | the verdicts that directory names imply |
 //! | `claims` | submissions.yaml |
 //! | `generators` | generators.yaml: how tests are generated |
+//! | `unread` | warnings of files that are not read |
+//! | `numbering` | names of tests in generators.yaml |
 //! | `command` | commands of generators: their seeds and placeholders |
 //! | `edit` | writes a time limit into a package |
 
@@ -22,17 +25,20 @@ mod data;
 mod domjudge;
 pub mod edit;
 mod generators;
+mod grading;
 mod group;
 mod header;
+mod numbering;
 mod points;
 mod submissions;
 mod tags;
 mod test_files;
+mod unread;
 mod verdicts;
 
 use crate::fault::icpc::{GenerationFault, GroupFault, HeaderFault, ProgramFault};
 use crate::fault::log::Log;
-use crate::fault::text::{Excerpt, Suggestion};
+use crate::fault::text::Excerpt;
 use crate::model::{
     Checker, Convention, Expected, Format, Group, Kind, Problem, Program, Scoring, Submission,
 };
@@ -70,35 +76,6 @@ const NEEDED: [&str; 11] = [
     ".timelimit",
 ];
 
-/// Directories at the top level that are read.
-const READ: [&str; 9] = [
-    "data",
-    "generators",
-    "graders",
-    "include",
-    "input_format_validators",
-    "input_validators",
-    "output_validator",
-    "output_validators",
-    "submissions",
-];
-/// Known directories at the top level that are not read.
-const NOT_READ: [&str; 13] = [
-    "answer_validator",
-    "answer_validators",
-    "attachments",
-    "illustrations",
-    "input_visualizer",
-    "input_visualizers",
-    "output_visualizer",
-    "output_visualizers",
-    "problem_statement",
-    "solution",
-    "statement",
-    "static_validator",
-    "static_validators",
-];
-
 /// Whether a name is allowed. The format allows letters, digits and `_.-`, and DOMjudge also allows
 /// `+`.
 fn allowed(name: &str) -> bool {
@@ -114,29 +91,16 @@ fn needed(path: &str) -> bool {
     NEEDED.contains(&top)
 }
 
-/// Warns of unknown directories whose names are similar to known ones.
-fn report_misspelt(tree: &Tree, log: &Log) {
-    for (name, path, kind) in tree.children("") {
-        if kind != tree::Kind::Directory || READ.contains(&name) || NOT_READ.contains(&name) {
-            continue;
-        }
-        let suggestion = Suggestion::new(name, READ);
-        if suggestion.word().is_some() {
-            log.warning(path, ProgramFault::UnknownDirectory { suggestion });
-        }
-    }
-}
-
 /// Reads the package. The result is valid only if the log has no error.
 pub fn read(directory: &Path, label: String, purpose: Purpose, log: &Log) -> Problem {
     let mut tree = Tree::list(directory, &Names { allowed, needed }, log);
+    unread::report(&tree, log);
+    let mut header = header::read(&tree, log);
     let generations = match purpose {
         Purpose::Judge => Generations::default(),
-        Purpose::Generate => generators::read(&mut tree, log),
-        Purpose::Validate => generators::check(&tree, log),
+        Purpose::Generate => generators::read(&mut tree, &header.constants, log),
+        Purpose::Validate => generators::check(&tree, &header.constants, log),
     };
-    report_misspelt(&tree, log);
-    let mut header = header::read(&tree, log);
     let title = domjudge::read(&tree, &mut header, log);
     let later = later_feature(&tree, &header);
     if let Some(feature) = &later {

@@ -4,17 +4,24 @@
 use super::claims::{Claim, DIRECTORY, FILE, Glob, TLE, TimeLimitUse, claims, meant};
 use super::header::Header;
 use super::tags::tags;
+use super::unread;
 use super::verdicts::of_directory;
 use crate::bound::{Bound, MAX_SUBMISSIONS};
-use crate::fault::icpc::SubmissionFault;
+use crate::fault::FaultKind;
+use crate::fault::icpc::{DataFault, ProgramFault, SubmissionFault};
 use crate::fault::log::{Log, Place};
 use crate::fault::text::{Excerpt, Suggestion};
 use crate::model::{Expected, Format, Submission};
-use crate::programs::{extension, is_script, is_source, program};
+use crate::programs::{extension, is_header, is_script, is_source, program};
 use crate::tree::{Kind, Tree};
 
 /// Names of files without extension that may accompany submissions.
 const COMPANIONS: [&str; 4] = ["README", "LICENSE", "COPYING", "Makefile"];
+
+/// Whether a file may accompany submissions.
+fn is_companion(name: &str) -> bool {
+    COMPANIONS.contains(&name) || matches!(extension(name), Some("md" | "pdf"))
+}
 
 pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
     let claims = if header.format == Format::Legacy {
@@ -25,8 +32,19 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
     let mut found: Vec<(bool, Submission)> = Vec::new();
     for (directory, path, kind) in tree.children(DIRECTORY) {
         if kind == Kind::File {
-            if path != FILE && is_source(directory) {
-                log.warning(path, SubmissionFault::Misplaced);
+            let legacy = header.format == Format::Legacy;
+            match directory {
+                _ if path == FILE && !legacy => {}
+                _ if path == FILE => log.warning(path, DataFault::OfLaterFormat),
+                name if is_companion(name) => {}
+                name => {
+                    let suggestion = unread::similar_file(name, &["submissions.yaml"]);
+                    let fault = match suggestion.word().filter(|_| !legacy) {
+                        Some(_) => ProgramFault::UnknownFile { suggestion }.into(),
+                        None => FaultKind::from(SubmissionFault::Misplaced),
+                    };
+                    log.warning(path, fault);
+                }
             }
             continue;
         }
@@ -35,7 +53,7 @@ pub fn read(tree: &Tree, header: &Header, log: &Log) -> Vec<Submission> {
         for (name, path, kind) in tree.children(path) {
             match kind {
                 Kind::File if !is_source(name) && !is_script(tree, path) => {
-                    if extension(name).is_none() && !COMPANIONS.contains(&name) {
+                    if !is_companion(name) && !is_header(name) {
                         log.warning(path, SubmissionFault::NoLanguage);
                     }
                     continue;

@@ -1,8 +1,8 @@
 //! Finds the files of tests in directories, and reads single tests.
 
-use super::generators;
 use super::group::{self, LEGACY_FILE, SUCCESSOR_FILE, Settings};
 use super::header::Header;
+use super::{generators, unread};
 use crate::bound::words_cost;
 use crate::fault::files::FileFault;
 use crate::fault::icpc::DataFault;
@@ -88,14 +88,7 @@ impl<'a> TestReader<'a> {
                     }
                     None if extension(name)
                         .is_some_and(|part| COMPANION_EXTENSIONS.contains(&part)) => {}
-                    None => {
-                        let suggestion = name.rsplit_once('.').map(|(stem, extension)| {
-                            Suggestion::new(&extension.to_ascii_lowercase(), ["in", "ans"])
-                                .map(|extension| format!("{stem}.{extension}"))
-                        });
-                        let suggestion = suggestion.unwrap_or_default();
-                        self.strays.borrow_mut().push((path, suggestion));
-                    }
+                    None => self.strays.borrow_mut().push((path, similar(name))),
                 }
             }
         }
@@ -175,7 +168,7 @@ impl<'a> TestReader<'a> {
                 self.log.error(*answer, DataFault::NoInput { name });
             }
             for part in [".args", ".files", ".yaml"] {
-                if let Some(file) = files.get(part).filter(|_| !legacy) {
+                if let Some(file) = files.get(part) {
                     let name = last(path).into();
                     self.log.warning(*file, DataFault::NoTest { name });
                 }
@@ -190,7 +183,13 @@ impl<'a> TestReader<'a> {
         let mut description = is_file(".desc").and_then(|file| self.description(file));
         let mut settings = settings.clone();
         let mut directory = None;
-        if !legacy {
+        if legacy {
+            for part in [".args", ".files", ".yaml"] {
+                if let Some(file) = files.get(part) {
+                    self.log.warning(*file, DataFault::OfLaterFormat);
+                }
+            }
+        } else {
             if let Some(file) = is_file(".yaml") {
                 let (own, own_description) =
                     group::test(self.tree, file, &settings, self.header, self.log);
@@ -241,6 +240,19 @@ impl<'a> TestReader<'a> {
             }
         }
     }
+}
+
+/// Returns the name that the author of a stray file may have meant.
+fn similar(name: &str) -> Suggestion {
+    let settings = unread::similar_file(name, &[LEGACY_FILE, SUCCESSOR_FILE]);
+    if settings.word().is_some() {
+        return settings;
+    }
+    let of_test = name.rsplit_once('.').map(|(stem, extension)| {
+        Suggestion::new(&extension.to_ascii_lowercase(), ["in", "ans"])
+            .map(|extension| format!("{stem}.{extension}"))
+    });
+    of_test.unwrap_or_default()
 }
 
 /// Returns the hint if the package describes how its tests are generated.

@@ -52,7 +52,7 @@ pub fn messages() -> Messages {
             suggestion: meant(),
         },
         "HeaderFault::GradingWithoutScoring" => HeaderFault::GradingWithoutScoring,
-        "HeaderFault::MisplacedGrading" => HeaderFault::MisplacedGrading { key: "key" },
+        "HeaderFault::OldGrading" => HeaderFault::OldGrading { key: "key" },
         "HeaderFault::ConstantName" => HeaderFault::ConstantName {
             name: "NAME".into(),
         },
@@ -108,6 +108,7 @@ pub fn messages() -> Messages {
         "DataFault::NoInput" => DataFault::NoInput {
             name: "NAME".into(),
         },
+        "DataFault::OfLaterFormat" => DataFault::OfLaterFormat,
         "DataFault::NoTest" => DataFault::NoTest {
             name: "NAME".into(),
         },
@@ -126,6 +127,8 @@ pub fn messages() -> Messages {
         "GroupFault::ScoringOnly" => GroupFault::ScoringOnly { key: "key" },
         "GroupFault::IgnoreSampleWithBreak" => GroupFault::IgnoreSampleWithBreak,
         "GroupFault::MisplacedIgnoreSample" => GroupFault::MisplacedIgnoreSample,
+        "GroupFault::OldGraderFlag" => GroupFault::OldGraderFlag,
+        "GroupFault::NotInherited" => GroupFault::NotInherited { key: "key" },
         "GroupFault::GraderFlag" => GroupFault::GraderFlag {
             flag: "FLAG".into(),
             suggestion: meant(),
@@ -230,7 +233,17 @@ pub fn messages() -> Messages {
             name: "NAME".into(),
         },
         "GenerationFault::ListEntry" => GenerationFault::ListEntry,
-        "GenerationFault::DirectoryInList" => GenerationFault::DirectoryInList,
+        "GenerationFault::Count" => GenerationFault::Count {
+            found: Found::Text("x".into()),
+        },
+        "GenerationFault::Include, unknown" => GenerationFault::Include {
+            name: "NAME".into(),
+            found: 0,
+        },
+        "GenerationFault::Include, ambiguous" => GenerationFault::Include {
+            name: "NAME".into(),
+            found: 2,
+        },
         "GenerationFault::Name" => GenerationFault::Name {
             name: "NAME".into(),
         },
@@ -284,6 +297,10 @@ pub fn messages() -> Messages {
         "ProgramFault::UnknownDirectory" => ProgramFault::UnknownDirectory {
             suggestion: meant(),
         },
+        "ProgramFault::UnknownFile" => ProgramFault::UnknownFile {
+            suggestion: meant(),
+        },
+        "ProgramFault::NotProgram" => ProgramFault::NotProgram,
         "ProgramFault::UnusedValidator" => ProgramFault::UnusedValidator,
         "ProgramFault::ValidatorRequired" => ProgramFault::ValidatorRequired,
         "ProgramFault::NoValidator" => ProgramFault::NoValidator,

@@ -2,7 +2,7 @@
 
 use super::{Messages, meant};
 use millibox_package::fault::text::{Found, Number, Suggestion, ValueKind, WordList};
-use millibox_package::fault::values::{KeyFault, YamlFault};
+use millibox_package::fault::values::{KeyFault, OtherMeaning, YamlFault};
 
 pub fn messages() -> Messages {
     messages![
@@ -12,6 +12,22 @@ pub fn messages() -> Messages {
         "YamlFault::SecondDocument" => YamlFault::SecondDocument,
         "YamlFault::RecursiveAlias" => YamlFault::RecursiveAlias,
         "YamlFault::TooDeep" => YamlFault::TooDeep { max: 3 },
+        "YamlFault::OldWord, boolean" => YamlFault::OldWord {
+            word: "WORD".into(),
+            meaning: OtherMeaning::Boolean,
+        },
+        "YamlFault::OldWord, number" => YamlFault::OldWord {
+            word: "WORD".into(),
+            meaning: OtherMeaning::Number,
+        },
+        "YamlFault::OldWord, octal" => YamlFault::OldWord {
+            word: "WORD".into(),
+            meaning: OtherMeaning::Octal,
+        },
+        "YamlFault::OldWord, string" => YamlFault::OldWord {
+            word: "WORD".into(),
+            meaning: OtherMeaning::String,
+        },
         "KeyFault::NotMap" => KeyFault::NotMap {
             name: "NAME".into(),
             found: ValueKind::List,

@@ -153,8 +153,6 @@ fn known_files_beside_tests_give_no_warning() {
         "1.out",
         "README.md",
         "generate.py",
-        "1.yaml",
-        "generators.yaml",
     ] {
         package.file(&format!("data/secret/{name}"), " about it\n");
     }

@@ -238,12 +238,108 @@ fn misspelt_directory_causes_suggestion() {
         "attachments",
         "input_visualizer",
         "answer_validators",
-        "notes",
-        "solutions",
-        "test",
+        "solution",
     ] {
         package.file(&format!("{name}/a.cpp"), "");
     }
-    // Files cause no suggestion.
-    package.file("submission.txt", "").file("date", "").silent();
+    for name in [
+        "README.md",
+        "LICENSE",
+        "Makefile",
+        "problem.pdf",
+        "notes.txt",
+    ] {
+        package.file(name, "");
+    }
+    package.silent();
+}
+
+/// Every file that is not read is named, at every level of a package.
+#[test]
+fn unread_files_are_named() {
+    for path in [
+        "problem.yml",
+        "Problem.yaml",
+        "problem.yaml.old",
+        "domjudge_problem.ini",
+        "testdata.yaml",
+        "test_group.yaml",
+        "submissions.yaml",
+        "xyzzy",
+        "xyzzy/a.cpp",
+        "data/testdata.yml",
+        "data/TestData.yaml",
+        "data/test-group.yaml",
+        "data/1.ans",
+        "data/xyzzy/1.in",
+        "data/bad/1.in",
+        "data/invalid_answer/1.in",
+        "data/secret/testdata.yml",
+        "data/secret/testgroup.yaml",
+        "data/secret/test_group.yml",
+        "data/secret/1.IN",
+        "data/secret/1.out2",
+        "data/secret/1.args",
+        "data/secret/1.yaml",
+        "data/secret/1.files/a",
+        "data/secret/2.files/a",
+        "data/secret/2.yaml",
+        "submissions/submissions.yaml",
+        "submissions/a.cpp",
+        "submissions/a.txt",
+        "submissions/accepted/b.txt",
+        "submissions/accepted/b.yaml",
+        "input_validators/check",
+        "input_validators/notes.yaml",
+        "output_validators/check",
+        "generators/generators.yml",
+        "generators/generator.yaml",
+        "include/a.h",
+    ] {
+        let package = Package::legacy();
+        package.file(path, "");
+        let faults = package.faults();
+        let named = |line: &str| {
+            let place = line.split(": ").next().unwrap_or_default();
+            let place = place.split(':').next().unwrap_or_default();
+            path == place || path.starts_with(&format!("{place}/"))
+        };
+        assert!(faults.lines().any(named), "{path}: {faults:?}");
+    }
+    for path in [
+        "data/testdata.yml",
+        "data/test-group.yaml",
+        "data/secret/testgroup.yaml",
+        "data/secret/1/testdata.yml",
+        "submissions/submissions.yml",
+        "submissions/Submissions.yaml",
+        "data/sample/test_group.yaml.orig",
+    ] {
+        let package = Package::successor("");
+        package.file(path, "");
+        let faults = package.faults();
+        assert!(faults.contains(path), "{path}: {faults:?}");
+    }
+}
+
+#[test]
+fn name_of_unread_file_is_suggested() {
+    let meant = |path: &str, word: &str| {
+        let package = Package::legacy();
+        package.file(path, "");
+        let faults = package.faults();
+        let end = format!("; did you mean {word:?}?");
+        assert!(
+            faults
+                .lines()
+                .any(|line| line.starts_with(path) && line.ends_with(&end)),
+            "{path}: {faults}"
+        );
+    };
+    meant("problem.yml", "problem.yaml");
+    meant("testdata.yaml", "data/testdata.yaml");
+    meant("data/testdata.yml", "testdata.yaml");
+    meant("data/secret/testgroup.yml", "test_group.yaml");
+    meant("generators/generators.yml", "generators.yaml");
+    meant("data/secret/1.inn", "1.in");
 }

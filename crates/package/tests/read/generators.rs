@@ -78,10 +78,9 @@ fn read_whole_checks_generators() {
         faults("solution: /x.py\ndata: {}\n")
             .contains("error: solution: \"x.py\" is not one of the submissions")
     );
-    // Other tools may have generated the tests, so this is a warning.
-    let text = faults("data: {secret: {data: {'1': {generate: gen, count: 2}}}}\n");
+    let text = faults("data: {secret: {data: {'1': {generate: gen, match: x}}}}\n");
     assert!(
-        text.ends_with("warning: `count` is not supported here"),
+        text.ends_with("warning: `match` is not supported here and has no effect"),
         "{text}"
     );
     let there = "generators/generators.yaml: warning: test secret/2 does not exist; `millibox \
@@ -240,25 +239,28 @@ fn generators_yaml_with_fault_is_refused() {
             "it may be generators/two.cpp or generators/two.py",
         ),
         (in_secret("a: gen {seed} {seed:1}"), "more than once"),
-        (in_secret("a:"), "test secret/a has no command"),
         (in_secret("a: {in: x, generate: gen}"), "needs one of"),
         (
-            in_secret("a: {generate: gen, count: 3}"),
-            "`count` is not supported here",
+            in_secret("a: {generate: gen, count: 101}"),
+            "count must be a number up to 100",
         ),
         (
-            in_secret("a: gen {count}"),
-            "{count}: `count` is not supported here",
+            in_secret("a: {generate: gen, count: [1, 1]}"),
+            "count must be a number up to 100",
+        ),
+        (
+            in_secret("a: {generate: gen, count: 3..=2}"),
+            "count must be a number up to 100",
+        ),
+        (
+            in_secret("a: {include: [b]}"),
+            "include: no earlier key has the name \"b\"",
         ),
         (
             in_secret("a: {copy: none}"),
             "there is no generators/none.in",
         ),
         (in_secret("a/b: gen"), "is not a valid name of a test"),
-        (
-            in_secret("- a: gen\n      - b: {data: {}}"),
-            "directories in a list are not supported",
-        ),
         (
             in_secret("- a: gen\n        b: gen"),
             "each test must be a separate map",
@@ -313,16 +315,144 @@ fn unknown_keys_in_generators_yaml_are_reported() {
             "2:1: warning: unknown key \"solutoin\" is ignored; did you mean \"solution\"?",
             "3:1: warning: unknown key \"tool_specific\" is ignored",
             "4:16: warning: testdata.yaml is not generated from this; write the file",
-            "5:13: warning: visualizer is not generated from this; write the file",
+            "5:13: warning: `visualizer` is not supported here and has no effect",
             "8:5: warning: unknown key \"rando_salt\" is ignored; did you mean \"random_salt\"?",
             "10:26: warning: unknown key \"sed\" is ignored",
         ]
         .map(|warning| format!("{file}:{warning}"))
     );
-    package.file(FILE, "include: [a]\ndata: {}\n");
-    let faults = read_unfinished(&package.path()).unwrap_err().to_string();
-    assert!(
-        faults.contains("1:10: error: `include` is not supported here"),
-        "{faults}"
+}
+
+#[test]
+fn count_requests_several_tests_with_different_seeds() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    let problem = read(
+        &package,
+        "random_salt: x\ndata:\n  secret:\n    data:\n      a: {generate: 'gen {seed}', count: 2}\n      \
+         b: {generate: 'gen {count}', count: [7, 12]}\n      \
+         c: {generate: 'gen {name}', count: 8..=10}\n      \
+         d: {generate: 'gen {count}', count: -1..=0}\n",
     );
+    let made: Vec<(&str, &str)> = problem
+        .generators
+        .iter()
+        .map(|generation| (&*generation.test, &*generation.arguments[0]))
+        .collect();
+    // int(hashlib.sha512(b"xgen {seed}").hexdigest(), 16) % 2**31, and of b"x:1gen {seed}"
+    assert_eq!(
+        made,
+        [
+            ("secret/a-1", "546603375"),
+            ("secret/a-2", "1884574776"),
+            ("secret/b-7", "7"),
+            ("secret/b-12", "12"),
+            ("secret/c-08", "c-08"),
+            ("secret/c-09", "c-09"),
+            ("secret/c-10", "c-10"),
+            ("secret/d--1", "-1"),
+            ("secret/d-00", "0"),
+        ]
+    );
+}
+
+#[test]
+fn lists_number_tests_of_the_file_and_directories_of_the_list() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    let tests: String = (0..8).map(|_| "{t: gen}, ").collect();
+    let problem = read(
+        &package,
+        &format!(
+            "data:\n  secret:\n    data:\n      a: {{data: [{tests} {{u: {{generate: gen, count: \
+             2}}}}]}}\n      b: {{data: [{{g: {{data: {{x: gen}}}}}}, {{'': {{data: [{{y: \
+             gen}}]}}}}]}}\n"
+        ),
+    );
+    let made: Vec<&str> = problem
+        .generators
+        .iter()
+        .map(|generation| &*generation.test)
+        .collect();
+    assert_eq!(
+        made[6..],
+        [
+            "secret/a/07-t",
+            "secret/a/08-t",
+            "secret/a/09-u-1",
+            "secret/a/10-u-2",
+            "secret/b/1-g/x",
+            "secret/b/2/11-y"
+        ]
+    );
+}
+
+#[test]
+fn include_repeats_tests_of_earlier_keys() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    let problem = read(
+        &package,
+        "data:\n  sample:\n    data: {s: gen 0}\n  secret:\n    data:\n      \
+         a: {data: {x: 'gen {name}', y: gen 2}}\n      b: {include: [s, a], data: {z: gen 3}}\n",
+    );
+    let made: Vec<&str> = problem
+        .generators
+        .iter()
+        .map(|generation| &*generation.test)
+        .collect();
+    assert_eq!(
+        made,
+        [
+            "sample/s",
+            "secret/a/x",
+            "secret/a/y",
+            "secret/b/s",
+            "secret/b/x",
+            "secret/b/y",
+            "secret/b/z"
+        ]
+    );
+    assert_eq!(of(&problem, "secret/b/x").arguments, ["x"]);
+}
+
+#[test]
+fn constants_and_old_copies_in_generators_yaml_are_read() {
+    let package = Package::successor("constants: {n: 40}\n");
+    package
+        .file("generators/gen.py", "")
+        .file("generators/manual/1.in", "");
+    let problem = read(
+        &package,
+        "data: {secret: {data: {a: 'gen {{n}} {seed}', b: manual/1.in}}}\n",
+    );
+    // int(hashlib.sha512(b"gen 40 {seed}").hexdigest(), 16) % 2**31
+    assert_eq!(of(&problem, "secret/a").arguments, ["40", "576961937"]);
+    assert!(matches!(
+        of(&problem, "secret/b").generator,
+        Generator::Copy(_)
+    ));
+}
+
+#[test]
+fn unsupported_features_of_generators_yaml_are_warnings() {
+    let package = Package::legacy();
+    package.file("generators/gen.py", "");
+    package.file(
+        FILE,
+        "retries: 3\ninclude: [a]\ndata:\n  fuzz: {data: {a: gen}}\n  invalid_answer: {data: {}}\n  \
+         sample:\n    solution: /x.py\n    data:\n      s: {in.statement: x, ans.statement: {link: \
+         ans}}\n  secret:\n    retries: 2\n    test_group.yaml: {max_score: 3}\n    data:\n      a: {generate: 'gen \
+         {count}', match: [x], yaml: {hint: x}, solution: /x.py, out: x}\n      b:\n",
+    );
+    let problem = read_unfinished(&package.path()).unwrap_or_else(|faults| panic!("{faults}"));
+    assert_eq!(problem.generators.len(), 1);
+    let lines: Vec<Option<u32>> = problem.warnings.iter().map(|fault| fault.line).collect();
+    for line in [1, 2, 4, 5, 7, 9, 11, 12, 14, 15] {
+        assert!(
+            lines.contains(&Some(line)),
+            "{line}: {:?}",
+            problem.warnings
+        );
+    }
 }

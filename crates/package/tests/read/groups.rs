@@ -386,3 +386,59 @@ fn successor_groups_must_be_complete() {
         .file("data/secret/c/d/test_group.yaml", "");
     package.refused_at("data/secret/c/d/test_group.yaml", DataFault::NestedGroup);
 }
+
+#[test]
+fn old_name_of_worst_error_is_read() {
+    let package = Package::icpc("type: scoring\n");
+    package
+        .file(
+            "data/secret/testdata.yaml",
+            "grader_flags: no_errors max\non_reject: continue\n",
+        )
+        .warned_at("data/secret/testdata.yaml:1:15", GroupFault::OldGraderFlag);
+    let problem = package.problem();
+    let rules = &problem.group("secret").unwrap().rules;
+    assert_eq!(
+        (rules.verdict, rules.score),
+        (VerdictMode::Worst, ScoreMode::Maximum)
+    );
+}
+
+#[test]
+fn test_group_yaml_in_data_applies_to_all_tests() {
+    let package = Package::successor("type: scoring\n");
+    package
+        .test("sample/1")
+        .test("secret/g/2")
+        .file("data/secret/g/test_group.yaml", "max_score: 1\n")
+        .remove("data/secret/1.in")
+        .remove("data/secret/1.ans")
+        .file(
+            "data/test_group.yaml",
+            "output_validator_args: [float_tolerance, '1e-6']\nargs: [x]\nmax_score: 3\n",
+        )
+        .warned_at(
+            "data/test_group.yaml:3:12",
+            GroupFault::NotInherited { key: "max_score" },
+        );
+    let problem = package.problem();
+    assert_eq!(problem.tests().count(), 2);
+    for test in problem.tests() {
+        assert_eq!(
+            test.checker_flags.as_deref(),
+            Some(&["float_tolerance".to_owned(), "1e-6".to_owned()][..])
+        );
+        assert_eq!(test.arguments, ["x"]);
+    }
+    let package = Package::legacy();
+    package.test("sample/1").file(
+        "data/test_group.yaml",
+        "output_validator_flags: case_sensitive\n",
+    );
+    for test in package.problem().tests() {
+        assert_eq!(
+            test.checker_flags.as_deref(),
+            Some(&["case_sensitive".to_owned()][..])
+        );
+    }
+}

@@ -4,7 +4,7 @@ use crate::{Package, below};
 use millibox_package::fault::files::FileFault;
 use millibox_package::fault::icpc::{HeaderFault, ProgramFault};
 use millibox_package::fault::text::{Found, Number, Suggestion, ValueKind, WordList};
-use millibox_package::fault::values::{KeyFault, YamlFault};
+use millibox_package::fault::values::{KeyFault, OtherMeaning, YamlFault};
 use millibox_package::model::{Checker, Convention, Format, Kind, Objective, Scoring};
 use millibox_package::{Bound, FaultKind};
 use std::time::Duration;
@@ -358,7 +358,7 @@ fn unknown_keys_in_problem_yaml_are_reported() {
     });
     Package::successor("validation: custom\n").warned(HeaderFault::LegacyKey { key: "validation" });
     Package::icpc("type: scoring\ngrading: {range: 0 1}\n")
-        .warned(HeaderFault::MisplacedGrading { key: "range" });
+        .warned(HeaderFault::OldGrading { key: "range" });
     Package::icpc("grading: {objective: most}\n").refused(KeyFault::NotOneOf {
         key: "objective",
         choices: WordList::new(["max", "min"]),
@@ -516,5 +516,98 @@ fn package_with_features_of_later_formats_causes_warning() {
             !is_read && faults.iter().all(|fault| fault.kind != unused),
             "{faults:#?}"
         );
+    }
+}
+
+#[test]
+fn grading_of_problem_yaml_replaces_settings_of_all_groups() {
+    let package = Package::icpc(
+        "type: scoring\ngrading: {on_reject: grade, accept_score: 7, reject_score: 1, range: -inf \
+         0x10}\n",
+    );
+    package.test("secret/g/2").file(
+        "data/secret/testdata.yaml",
+        "on_reject: break\naccept_score: 3\nrange: 0 5\n",
+    );
+    let problem = package.problem();
+    for group in problem.groups() {
+        let rules = &group.rules;
+        assert!(!rules.stop_at_first_failure, "{}", group.name);
+        assert_eq!(
+            (rules.accept_score, rules.reject_score, rules.range),
+            (Some(7.0), Some(1.0), Some((f64::NEG_INFINITY, 16.0))),
+            "{}",
+            group.name
+        );
+    }
+    let stops = |word: &str| {
+        let package = Package::icpc(&format!("grading: {{on_reject: {word}}}\n"));
+        package.file("data/testdata.yaml", "on_reject: continue\n");
+        package
+            .problem()
+            .group("secret")
+            .unwrap()
+            .rules
+            .stop_at_first_failure
+    };
+    assert!(stops("first_error") && stops("break"));
+    assert!(!stops("worst_error") && !stops("continue"));
+}
+
+#[test]
+fn words_of_yaml_1_1_are_reported_in_all_files() {
+    let word = |word: &str, meaning| YamlFault::OldWord {
+        word: word.into(),
+        meaning,
+    };
+    Package::icpc("name: No\n").warned_at("problem.yaml:1:7", word("No", OtherMeaning::Boolean));
+    let package = Package::icpc("limits: {memory: 0o1000, time_limit: 010}\n");
+    package.warned(word("0o1000", OtherMeaning::String));
+    package.warned(word("010", OtherMeaning::Octal));
+    let limits = package.problem().limits;
+    assert_eq!(limits.memory, Some(512 << 20));
+    assert_eq!(limits.cpu_time, Some(Duration::from_secs(10)));
+    Package::icpc("limits: {memory: 1_000}\n").refused(KeyFault::NotWhole {
+        key: "memory",
+        min: 1,
+        found: Found::Text("1_000".into()),
+    });
+    // Quoted words and keys are strings in both versions.
+    Package::icpc("name: 'No'\nsource: \"on\"\nauthor: !!str yes\n").silent();
+    let package = Package::icpc("type: scoring\n");
+    package.file("data/secret/testdata.yaml", "accept_score: 1:30\n");
+    assert!(
+        package
+            .faults()
+            .contains("1:15: warning: 1:30 is a string in YAML 1.2")
+    );
+    let package = Package::successor("");
+    package.file(
+        "submissions/submissions.yaml",
+        "accepted: {use_for_time_limit: no}\n",
+    );
+    assert!(
+        package
+            .faults()
+            .contains("1:32: warning: no is a string in YAML 1.2")
+    );
+}
+
+#[test]
+fn booleans_have_all_spellings_of_yaml_1_2() {
+    for (word, is_model) in [
+        ("true", true),
+        ("True", true),
+        ("TRUE", true),
+        ("FALSE", false),
+    ] {
+        let package = Package::successor("");
+        package.file("submissions/accepted/b.cpp", "").file(
+            "submissions/submissions.yaml",
+            &format!("accepted/b.cpp: {{model_solution: {word}, use_for_time_limit: False}}\n"),
+        );
+        let problem = package.problem();
+        let model = problem.model_solution().unwrap();
+        assert_eq!(model.name == "accepted/b.cpp", is_model, "{word}");
     }
 }

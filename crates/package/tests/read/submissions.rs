@@ -127,8 +127,14 @@ fn unusual_submissions_cause_warnings() {
     package.remove("submissions/accepted/bare");
     package
         .file("submissions/accepted/README", "")
-        .file("submissions/accepted/notes.txt", "")
+        .file("submissions/accepted/notes.md", "")
+        .file("submissions/accepted/lib.h", "")
         .silent();
+    // A source with a wrong extension is not judged.
+    package
+        .file("submissions/accepted/main.txt", "")
+        .warned_at("submissions/accepted/main.txt", SubmissionFault::NoLanguage);
+    package.remove("submissions/accepted/main.txt");
     // The first line of a script names its language.
     package
         .file("submissions/accepted/script", "#!/bin/bash\necho 3\n")
