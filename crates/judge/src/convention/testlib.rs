@@ -16,8 +16,8 @@ pub(super) fn parse(code: i32, stderr: &[u8]) -> Result<Answer, AnswerFault> {
         Answer::new(verdict, comment.clone(), Some(Points::Part(part)))
     };
     // The words may be text of the submission that a checker prints first, so they count only with
-    // a status that confirms them and that is not the status of another result. A checker that gives
-    // 0 points has status 0 unless testlib adds a base, and the words are then the worse result.
+    // a status that confirms them and that is not the status of another result. A checker that
+    // gives 0 points has status 0 unless testlib adds a base. The words are then the worse result.
     let parts = parts(&comment);
     let has_meaning = matches!(code, 1..=4 | 7 | 8) || code == 0 && parts != Some(0);
     match parts {
