@@ -214,7 +214,21 @@ def _understand(arguments, options):
         # The interpreter would treat the file as an archive.
         if content.startswith(b"PK\3\4"):
             return None
+        # compile() accepts some files that the interpreter rejects.
+        if not _is_text(content):
+            return None
     return "file", (path, content), rest
+
+
+def _is_text(content):
+    """Whether the file is UTF-8 and declares no other encoding."""
+    head = content[:1024].replace(b"\r", b"\n").split(b"\n", 2)[:2]
+    if any(b"coding" in line and b"utf" not in line.lower() for line in head):
+        return False
+    try:
+        return content.isascii() or bool(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return False
 
 
 def _directory_of(path, real_path, buffer, encoding):

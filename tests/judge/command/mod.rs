@@ -6,6 +6,7 @@ mod failures;
 mod files;
 mod grading;
 mod limits;
+mod others;
 mod reports;
 mod verdicts;
 

@@ -1,12 +1,15 @@
 //! Static and dynamic linking.
 
-use super::{LIMITS, compile, compiled, refused, run_with, stdout_of, supervisor, usable};
+use super::{
+    LIMITS, compile, compile_with, compiled, refused, run_with, stdout_of, supervisor, usable,
+};
 use millibox::{Outcome, Supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Compilation, Refusal, Toolbox};
+use millibox_languages::compile::{Compilation, Options, Refusal, Toolbox};
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::suite::{Link, Suites};
 use millibox_tests::{shared_cache, skip};
+use std::time::Duration;
 
 /// Reports whether the executable names a dynamic linker (ELF, PT_INTERP).
 fn is_dynamic(executable: &Executable) -> bool {
@@ -241,6 +244,30 @@ fn source_that_fails_static_linking_is_linked_dynamically_with_message() {
     assert_eq!(
         *refused(&compile(&toolbox, "own", &[("x.own", "bad")])),
         Refusal::Exited(1)
+    );
+}
+
+#[test]
+fn both_attempts_to_link_share_the_time_limit() {
+    let supervisor = supervisor();
+    // A compiler that works for 2.2 s and then refuses the source.
+    let script = "[ $(cat $1) = bad ] || { echo $3 >$2; chmod +x $2; exit 0; }; while :; do i=0; \
+                  while [ $i -lt 20000 ]; do i=$((i + 1)); done; times >/tmp/t; \
+                  read -r u s </tmp/t; \
+                  case $u in 0m2.[2-9]*|0m[3-9]*) exit 1;; esac; done";
+    let toolbox = Toolbox::new(&supervisor, shell_suites(script), Cache::none());
+    let options = Options {
+        cpu_time: Some(Duration::from_secs(4)),
+        ..Options::default()
+    };
+    let compilation = compile_with(&toolbox, "own", &[("x.own", "bad")], &options);
+    assert_eq!(*refused(&compilation), Refusal::Exited(1));
+    assert!(
+        compilation
+            .messages
+            .contains("too little time to try dynamic linking"),
+        "{:?}",
+        compilation.messages
     );
 }
 

@@ -40,7 +40,7 @@ pub(super) fn executable(
     let mut values = values(suite, tools);
     values.set("executable", format!("{PROGRAM}/{EXECUTABLE}"));
     values.set("directory", PROGRAM);
-    values.set("main", argument(&input.main));
+    values.set("main", started(&input.main));
     // The value is known only when the program runs.
     values.set("memory_mib", "{memory_mib}");
     if run.entry == EntryPoint::JavaClass {
@@ -62,13 +62,22 @@ pub(super) fn script(
 ) -> Result<Executable, CompileError> {
     let mut values = values(suite, tools);
     values.set("directory", ".");
-    values.set("main", argument(main));
+    values.set("main", started(main));
     values.set("memory_mib", "{memory_mib}");
     let program = program(suite, tools, &values, files, can_limit_memory)?;
     Ok(Executable {
         current_dir: ".".into(),
         ..program
     })
+}
+
+/// Returns the main source as an argument of its interpreter. The argument has a directory, because
+/// programs find their other files by the directory in `$0`, `__FILE__` or `argv[0]`.
+fn started(main: &Path) -> OsString {
+    match argument(main) {
+        name if main.is_absolute() || name.as_encoded_bytes().starts_with(b"./") => name,
+        name => Path::new(".").join(name).into_os_string(),
+    }
 }
 
 /// Makes an executable with these values in its command line. Its world does not contain its files.

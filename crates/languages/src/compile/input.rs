@@ -3,7 +3,7 @@
 use super::error::Refusal;
 use super::options::Options;
 use crate::files::SourceFile;
-use crate::suite::Suite;
+use crate::suite::{Suite, known_extension};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ impl Input {
         suite: &Suite,
         options: &Options,
     ) -> Result<Input, Refusal> {
+        let files = with_known_extensions(files, suite);
         let names = compiled(&files, suite);
         let main = main_source(&names, suite, options.main.as_deref()).ok_or_else(|| {
             Refusal::OnlyHeaders {
@@ -57,6 +58,26 @@ impl Input {
     }
 }
 
+/// Spells the extensions of sources as the suite does, because compilers do not know `.JAVA`. A
+/// file keeps its name if another file has the new name.
+fn with_known_extensions(mut files: Vec<SourceFile>, suite: &Suite) -> Vec<SourceFile> {
+    let extensions = &suite.sources.extensions;
+    for index in 0..files.len() {
+        let name = &files[index].name;
+        let Some(extension) = known_extension(name, extensions) else {
+            continue;
+        };
+        if name.extension() == Some(extension.as_ref()) {
+            continue;
+        }
+        let renamed = name.with_extension(extension);
+        if files.iter().all(|file| file.name != renamed) {
+            files[index].name = renamed;
+        }
+    }
+    files
+}
+
 /// Returns the source of the suite's example.
 pub(super) fn example(suite: &Suite) -> Vec<SourceFile> {
     let example = &suite.example;
@@ -83,11 +104,9 @@ pub(super) fn main_source<'f>(
     wanted: Option<&str>,
 ) -> Option<&'f Path> {
     let known_as = |path: &Path| {
-        suite
-            .sources
-            .extensions
-            .iter()
-            .position(|known| path.extension() == Some(known.as_ref()))
+        let extensions = &suite.sources.extensions;
+        let extension = known_extension(path, extensions)?;
+        extensions.iter().position(|known| known == extension)
     };
     let called = |name: &str| {
         compiled
@@ -112,6 +131,23 @@ pub(super) fn argument(name: &Path) -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn extensions_of_sources_are_spelled_as_in_the_suite() {
+        let suites = crate::suite::Suites::builtin();
+        let java = suites.named("java").unwrap();
+        let files = ["Main.JAVA", "B.java", "b.Java", "B.JAVA", "x.H"]
+            .map(|name| SourceFile::new(name, ""))
+            .to_vec();
+        let input = Input::new(files, java, &Options::default()).unwrap();
+        let names: Vec<&str> = input
+            .files
+            .iter()
+            .filter_map(|file| file.name.to_str())
+            .collect();
+        assert_eq!(names, ["Main.java", "B.java", "b.java", "B.JAVA", "x.H"]);
+        assert_eq!(input.main, Path::new("Main.java"));
+    }
 
     #[test]
     fn argument_does_not_begin_like_an_option() {

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// Maximum number of bytes that are read of a first line that begins with `#!`.
 const MAX_SHEBANG_BYTES: u64 = 256;
+/// Maximum number of bytes that are searched for marks.
+const MAX_MARKED_BYTES: u64 = 1 << 20;
 
 pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, ChoiceError> {
     let wanted = name.trim().to_lowercase();
@@ -89,36 +91,82 @@ pub(super) fn by_sources<'s>(
     })
 }
 
-/// Chooses by extension. If several suites have the extension, the first line decides, then the
-/// priority.
+/// Chooses by extension. If several suites have the extension, the first line decides, then a line
+/// that begins a clause, then the priority. An extension with the same case is preferred.
 fn by_extension<'s>(suites: impl Iterator<Item = &'s Suite>, source: &Path) -> Option<&'s Suite> {
     let extension = source.extension()?.to_str()?;
-    let has_it = |suite: &&Suite| {
+    let suites: Vec<&Suite> = suites
+        .filter(|suite| has_extension(source, &suite.sources.extensions))
+        .collect();
+    let is_same = |suite: &&Suite| {
         suite
             .sources
             .extensions
             .iter()
             .any(|known| known == extension)
     };
+    let any_same = suites.iter().any(is_same);
     let foreign = |suite: &Suite| {
         let excluded = &suite.sources.foreign_shebangs;
         !excluded.is_empty()
             && shebang(source).is_some_and(|interpreter| excluded.contains(&interpreter))
     };
     let known: Vec<&Suite> = suites
-        .filter(has_it)
+        .into_iter()
+        .filter(|suite| !any_same || is_same(suite))
         .filter(|suite| !foreign(suite))
         .collect();
     match known[..] {
         [] | [_] => known.first().copied(),
-        _ => by_shebang(known.iter().copied(), source).or_else(|| {
-            known
-                .iter()
-                .copied()
-                .rev()
-                .max_by_key(|suite| suite.sources.priority)
-        }),
+        _ => by_shebang(known.iter().copied(), source)
+            .or_else(|| by_mark(&known, source))
+            .or_else(|| {
+                known
+                    .iter()
+                    .copied()
+                    .rev()
+                    .max_by_key(|suite| suite.sources.priority)
+            }),
     }
+}
+
+/// Chooses by the marks of suites, if only one suite has a mark in the source.
+fn by_mark<'s>(suites: &[&'s Suite], source: &Path) -> Option<&'s Suite> {
+    if suites.iter().all(|suite| suite.sources.marks.is_empty()) || !is_regular(source) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(source)
+        .ok()?
+        .take(MAX_MARKED_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    suites.iter().copied().find(|suite| {
+        let is_clause = |line: &str| suite.sources.marks.iter().any(|mark| begins(line, mark));
+        text.lines().any(is_clause)
+    })
+}
+
+/// Whether a line begins a clause: with the mark itself, or with a head and the mark. A head is a
+/// name in lower case, possibly with arguments in parentheses.
+fn begins(line: &str, mark: &str) -> bool {
+    let Some((head, _)) = line.split_once(mark) else {
+        return false;
+    };
+    let head = head.trim();
+    let (name, arguments) = head.split_at(head.find('(').unwrap_or(head.len()));
+    let is_name = name.is_empty() && arguments.is_empty()
+        || name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name && (arguments.is_empty() || arguments.ends_with(')')) && !arguments.contains('$')
+}
+
+fn is_regular(source: &Path) -> bool {
+    // Opening a FIFO or a device may block.
+    source.symlink_metadata().is_ok_and(|file| file.is_file())
 }
 
 fn by_shebang<'s>(mut suites: impl Iterator<Item = &'s Suite>, source: &Path) -> Option<&'s Suite> {
@@ -130,8 +178,7 @@ fn by_shebang<'s>(mut suites: impl Iterator<Item = &'s Suite>, source: &Path) ->
 /// `#!/usr/bin/env -S python3 -u`.
 fn shebang(source: &Path) -> Option<String> {
     let mut head = Vec::new();
-    // Opening a FIFO or a device may block.
-    if !source.symlink_metadata().ok()?.is_file() {
+    if !is_regular(source) {
         return None;
     }
     std::fs::File::open(source)
@@ -199,6 +246,15 @@ mod tests {
         assert_eq!(choose(&["a.C"]), suite("cpp20"));
         assert_eq!(choose(&["validate.h", "sub/validate.cc"]), suite("cpp20"));
         assert_eq!(choose(&["a.py", "notes.txt"]), suite("python3"));
+        for (name, chosen) in [
+            ("A.CPP", "cpp20"),
+            ("Main.JAVA", "java"),
+            ("x.Py", "python3"),
+            ("a.Rs", "rust"),
+            ("A.C", "cpp20"),
+        ] {
+            assert_eq!(choose(&[name]), suite(chosen), "{name}");
+        }
         assert!(matches!(
             choose(&["a.h"]),
             Err(ChoiceError::UnknownSources { .. })
@@ -215,6 +271,30 @@ mod tests {
         let scripts = || Ok("scripts".to_owned());
         assert_eq!(choose(&["p/solver.cpp", "p/build"]), scripts());
         assert_eq!(choose(&["p/run"]), scripts());
+    }
+
+    #[test]
+    fn clauses_distinguish_prolog_from_perl() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("main.pl");
+        for (text, suite) in [
+            ("main :-\n    write(1).\n", "prolog"),
+            ("% sum\n:- initialization(main).\nmain :- halt.\n", "prolog"),
+            ("add(X, Y, Z) :- Z is X + Y.\n", "prolog"),
+            ("greeting --> [hello], name.\n", "prolog"),
+            ("?- write(1).\n", "prolog"),
+            ("print 1;\n", "perl"),
+            ("use strict;\nmy $x = <STDIN> ? 1:-1;\n", "perl"),
+            ("print f($x) ? f(1):-1;\n", "perl"),
+            ("# main :- halt.\nprint ':-';\n", "perl"),
+            ("#!/usr/bin/perl\nmain :- halt.\n", "perl"),
+            ("#!/usr/bin/swipl\nfact(1).\n", "prolog"),
+            ("", "perl"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let chosen = choose(&[path.to_str().unwrap()]);
+            assert_eq!(chosen.as_deref(), Ok(suite), "{text}");
+        }
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use linking::{Link, Linking};
 pub use model::{
     CompileStep, EntryPoint, Example, Preparation, Product, Root, Run, SourceRules, Suite, Tool,
 };
-pub(crate) use model::{Surroundings, System};
+pub(crate) use model::{Surroundings, System, known_extension};
 pub use services::{PistonName, Services};
 pub use similar::nearest;
 

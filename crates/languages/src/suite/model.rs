@@ -48,7 +48,8 @@ pub struct Suite {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SourceRules {
-    /// Extensions of files that are compiled, without the dot. Case matters.
+    /// Extensions of files that are compiled, without the dot. Case matters only if two suites have
+    /// extensions that differ in case.
     pub extensions: Vec<String>,
     /// Extensions of headers, without the dot.
     pub headers: Vec<String>,
@@ -59,6 +60,9 @@ pub struct SourceRules {
     /// Interpreters that exclude the suite if a first line that begins with `#!` names them,
     /// although the extension matches.
     pub foreign_shebangs: Vec<String>,
+    /// Words that identify the suite among those with the same extension, if a line has one as the
+    /// start of a clause.
+    pub marks: Vec<String>,
     /// Decides which suite is used if several have an extension. The highest priority wins.
     pub priority: i64,
     /// Names of main sources without extension, in order of preference. If no source has one of
@@ -223,7 +227,18 @@ impl Suite {
     }
 }
 
-pub(super) fn has_extension(file: &Path, extensions: &[String]) -> bool {
-    file.extension()
-        .is_some_and(|extension| extensions.iter().any(|known| extension == &known[..]))
+pub(crate) fn has_extension(file: &Path, extensions: &[String]) -> bool {
+    known_extension(file, extensions).is_some()
+}
+
+/// Returns the file's extension as the list spells it. A spelling with the same case is preferred.
+pub(crate) fn known_extension<'e>(file: &Path, extensions: &'e [String]) -> Option<&'e str> {
+    let extension = file.extension()?.to_str()?;
+    let same = || extensions.iter().find(|known| *known == extension);
+    let similar = || {
+        extensions
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(extension))
+    };
+    same().or_else(similar).map(String::as_str)
 }

@@ -22,6 +22,7 @@ const TOP_KEYS: &[&str] = &[
     "shebangs",
     "priority",
     "main",
+    "marks",
     "entry",
     "linking",
     "services",
@@ -169,6 +170,7 @@ impl<'d> LanguageReader<'_, '_, 'd> {
             files: reader.plain_strings(top, "files"),
             shebangs: reader.plain_strings(top, "shebangs"),
             foreign_shebangs: reader.plain_strings(top, "foreign_shebangs"),
+            marks: reader.plain_strings(top, "marks"),
             priority: reader.number(top, "priority", 0, -1000..1001),
             main: reader.plain_strings(top, "main"),
         };
