@@ -96,8 +96,8 @@ impl<'a> Keys<'a> {
         text
     }
 
-    /// Reads a word and returns the value that belongs to it. The words `true` and `false` stand for
-    /// all spellings of the booleans.
+    /// Reads a word and returns the value that belongs to it. The words `true` and `false` stand
+    /// for all spellings of the booleans.
     pub fn one_of<T: Copy>(&self, key: &'static str, words: &[(&'static str, T)]) -> Option<T> {
         let node = self.get(key)?;
         let found = node.text().and_then(|text| {

@@ -176,6 +176,9 @@ pub enum Convention {
     Testlib,
 }
 
+/// The extension of programs in the language checktestdata, which describe inputs.
+pub const CHECKTESTDATA: &str = "ctd";
+
 /// A program from the package: one source, or a directory of sources with or without `build` and
 /// `run` scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,6 +194,13 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether the program is written in the language checktestdata.
+    pub fn is_checktestdata(&self) -> bool {
+        self.path
+            .extension()
+            .is_some_and(|extension| extension == CHECKTESTDATA)
+    }
+
     /// Returns the name of the file or directory, which other files of the package use.
     pub fn name(&self) -> &str {
         self.path

@@ -276,8 +276,8 @@ pub fn boolean(word: &str) -> Option<bool> {
 pub fn number(word: &str) -> Option<f64> {
     match whole(word) {
         Some(number) => Some(number as f64),
-        // This also reads whole numbers that are negative or long. It reads no word of YAML 1.2 that
-        // is not a number, except names of numbers that are not finite.
+        // This also reads whole numbers that are negative or long. The only words that it reads
+        // although they are strings in YAML 1.2 are names of numbers that are not finite.
         None => word.parse().ok().filter(|number: &f64| number.is_finite()),
     }
 }

@@ -325,6 +325,19 @@ fn setter_messages_match_golden_file() {
                 &ValidationFault::Program(ProgramFault::NoModelSolution),
             ),
             (
+                "ValidationFault::Checktestdata",
+                &ValidationFault::Checktestdata {
+                    reason: "REASON".to_owned(),
+                },
+            ),
+            (
+                "ValidationFault::InputRejected, too long",
+                &ValidationFault::InputRejected {
+                    program: "PROGRAM".to_owned(),
+                    refusal: Refusal::TooLong { mebibytes: 3 },
+                },
+            ),
+            (
                 "ValidationFault::NoInputValidator",
                 &ValidationFault::NoInputValidator,
             ),

@@ -271,3 +271,36 @@ fn validate_of_archive_reports_paths_in_archive() {
         "{output:?}"
     );
 }
+
+#[test]
+fn validate_reads_checktestdata() {
+    let workspace = Workspace::new();
+    icpc_scripts(&workspace, "data: {secret: {data: {a: gen 1}}}\n");
+    workspace.write("p/data/sample/1.in", "7\n");
+    workspace.write("p/input_validators/range.ctd", "INT(1, 9) NEWLINE\n");
+    workspace.succeed(&["gen", "p"]);
+    let report = workspace.json(&["validate", "p"]);
+    assert_eq!(report["validations"], 4, "{report}");
+    assert_eq!(report["faults"], serde_json::json!([]), "{report}");
+    workspace.write("p/input_validators/range.ctd", "INT(1, 6) NEWLINE\n");
+    let output = workspace.problem(&["validate", "p"]);
+    let text = format!("{}{}", output.stdout(), output.stderr());
+    assert!(
+        text.contains("range.ctd rejects it: line 1, column 1: the number is out of its range"),
+        "{text}"
+    );
+    workspace.write(
+        "p/input_validators/range.ctd",
+        "INT(1, 6)\nWHILE(1 == 1) END\n",
+    );
+    let output = workspace.problem(&["validate", "p"]);
+    let text = format!("{}{}", output.stdout(), output.stderr());
+    assert!(text.contains("range.ctd fails on it"), "{text}");
+    workspace.write("p/input_validators/range.ctd", "INT(1, 6)\nFOO\n");
+    let output = workspace.problem(&["validate", "p"]);
+    let text = format!("{}{}", output.stdout(), output.stderr());
+    assert!(
+        text.contains("range.ctd:2: error: not a program in checktestdata"),
+        "{text}"
+    );
+}

@@ -473,7 +473,7 @@ pub enum ProgramFault {
     UnusedGrader,
     #[error("one grader is supported, but there is also {others}")]
     SeveralGraders { others: Excerpt },
-    #[error("checktestdata and VIVA files are not supported, so they do not check inputs")]
+    #[error("VIVA files are not supported, so they do not check inputs")]
     UnsupportedValidator,
     #[error("not used: files to include belong in include/LANGUAGE, not in include")]
     MisplacedInclude,

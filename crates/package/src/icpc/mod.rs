@@ -40,7 +40,8 @@ use crate::fault::icpc::{GenerationFault, GroupFault, HeaderFault, ProgramFault}
 use crate::fault::log::Log;
 use crate::fault::text::Excerpt;
 use crate::model::{
-    Checker, Convention, Expected, Format, Group, Kind, Problem, Program, Scoring, Submission,
+    CHECKTESTDATA, Checker, Convention, Expected, Format, Group, Kind, Problem, Program, Scoring,
+    Submission,
 };
 use crate::programs::{self, program, programs};
 use crate::tree::{self, Names, Tree};
@@ -268,6 +269,7 @@ fn has_source(tree: &Tree, directory: &str) -> bool {
         .any(|(name, _, kind)| *kind == tree::Kind::File && programs::is_source(name))
 }
 
+/// Returns the input validators. Files in the language checktestdata are validators as well.
 fn input_validators(tree: &Tree, log: &Log) -> Vec<Program> {
     let mut found = Vec::new();
     for directory in ["input_validators", "input_format_validators"] {
@@ -277,8 +279,10 @@ fn input_validators(tree: &Tree, log: &Log) -> Vec<Program> {
                 .map(|path| program(tree, path)),
         );
         for (name, path, _) in tree.children(directory) {
-            if matches!(programs::extension(name), Some("ctd" | "viva")) {
-                log.warning(path, ProgramFault::UnsupportedValidator);
+            match programs::extension(name) {
+                Some(CHECKTESTDATA) => found.push(program(tree, path)),
+                Some("viva") => log.warning(path, ProgramFault::UnsupportedValidator),
+                _ => {}
             }
         }
     }

@@ -116,8 +116,8 @@ pub fn similar_file(name: &str, known: &[&'static str]) -> Suggestion {
     }
 }
 
-/// Whether a file is documentation, or belongs to a tool that builds or stores the package. DOMjudge
-/// also has the statement here.
+/// Whether a file is documentation, or belongs to a tool that builds or stores the package.
+/// DOMjudge also has the statement here.
 fn is_document(name: &str) -> bool {
     const STEMS: [&str; 6] = [
         "readme",

@@ -329,7 +329,8 @@ fn count_requests_several_tests_with_different_seeds() {
     package.file("generators/gen.py", "");
     let problem = read(
         &package,
-        "random_salt: x\ndata:\n  secret:\n    data:\n      a: {generate: 'gen {seed}', count: 2}\n      \
+        "random_salt: x\ndata:\n  secret:\n    data:\n      \
+         a: {generate: 'gen {seed}', count: 2}\n      \
          b: {generate: 'gen {count}', count: [7, 12]}\n      \
          c: {generate: 'gen {name}', count: 8..=10}\n      \
          d: {generate: 'gen {count}', count: -1..=0}\n",
@@ -440,10 +441,12 @@ fn unsupported_features_of_generators_yaml_are_warnings() {
     package.file("generators/gen.py", "");
     package.file(
         FILE,
-        "retries: 3\ninclude: [a]\ndata:\n  fuzz: {data: {a: gen}}\n  invalid_answer: {data: {}}\n  \
+        "retries: 3\ninclude: [a]\ndata:\n  fuzz: {data: {a: gen}}\n  \
+         invalid_answer: {data: {}}\n  \
          sample:\n    solution: /x.py\n    data:\n      s: {in.statement: x, ans.statement: {link: \
-         ans}}\n  secret:\n    retries: 2\n    test_group.yaml: {max_score: 3}\n    data:\n      a: {generate: 'gen \
-         {count}', match: [x], yaml: {hint: x}, solution: /x.py, out: x}\n      b:\n",
+         ans}}\n  secret:\n    retries: 2\n    test_group.yaml: {max_score: 3}\n    data:\n      \
+         a: {generate: 'gen {count}', match: [x], yaml: {hint: x}, solution: /x.py, out: x}\n      \
+         b:\n",
     );
     let problem = read_unfinished(&package.path()).unwrap_or_else(|faults| panic!("{faults}"));
     assert_eq!(problem.generators.len(), 1);

@@ -104,9 +104,13 @@ fn input_validators_of_both_directories_are_read() {
             .collect::<Vec<_>>(),
         ["a.py", "b"]
     );
-    package
-        .file("input_validators/c.ctd", "")
-        .warned_at("input_validators/c.ctd", ProgramFault::UnsupportedValidator);
+    package.file("input_validators/c.ctd", "").silent();
+    let validators = package.problem().input_validators;
+    assert!(validators[1].is_checktestdata(), "{validators:?}");
+    package.file("input_validators/d.viva", "").warned_at(
+        "input_validators/d.viva",
+        ProgramFault::UnsupportedValidator,
+    );
 }
 
 #[test]

@@ -36,6 +36,12 @@ pub enum ValidationFault {
     /// Another fault of a program.
     #[error("{}", OneLine(.0))]
     Program(ProgramFault),
+    /// An input validator in checktestdata is not a program.
+    #[error("not a program in checktestdata: {reason}")]
+    Checktestdata {
+        /// What is wrong.
+        reason: String,
+    },
     /// An ICPC package has no input validator.
     #[error("there is no input validator, so the inputs are unchecked; add one")]
     NoInputValidator,
@@ -133,13 +139,31 @@ pub enum Refusal {
     /// The validator did not exit: a signal or a limit ended it.
     #[error("{0}")]
     Failed(ToolFailure),
+    /// A validator in checktestdata does not match the input, or failed.
+    #[error("{0}")]
+    Checktestdata(millibox_checktestdata::Rejection),
+    /// The input is too long for a validator in checktestdata.
+    #[error("the input is longer than {mebibytes} MiB")]
+    TooLong {
+        /// The maximum length.
+        mebibytes: u64,
+    },
 }
 
 impl Refusal {
-    fn verb(&self) -> &'static str {
+    /// Whether the validator failed instead of rejecting the input.
+    pub(super) fn is_failure(&self) -> bool {
         match self {
-            Refusal::Rejected(_) | Refusal::ExitedWithZero => "rejects it",
-            Refusal::Failed(_) => "fails on it",
+            Refusal::Failed(_) | Refusal::TooLong { .. } => true,
+            Refusal::Rejected(_) | Refusal::ExitedWithZero => false,
+            Refusal::Checktestdata(rejection) => !rejection.why.is_mismatch(),
+        }
+    }
+
+    fn verb(&self) -> &'static str {
+        match self.is_failure() {
+            false => "rejects it",
+            true => "fails on it",
         }
     }
 }

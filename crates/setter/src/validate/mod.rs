@@ -5,9 +5,11 @@
 //! | `report` | the faults, and the numbers of files that were examined |
 //! | `fault` | the faults that validation finds |
 //! | `scan` | probable mistakes in text files |
+//! | `checktestdata` | input validators in the language checktestdata |
 //! | `tools` | validators and the checker |
 //! | `probes` | the package's tests of its validators and its checker |
 
+mod checktestdata;
 mod fault;
 mod probes;
 mod report;

@@ -1,6 +1,6 @@
 //! Runs the package's tests of its validators and its checker.
 
-use super::fault::{Refusal, ValidationFault};
+use super::fault::ValidationFault;
 use super::report::{FoundFaults, Report};
 use super::tools::{Checked, Tools};
 use crate::{Setter, SetterError, below};
@@ -74,7 +74,7 @@ impl Setter<'_> {
             // A validator that crashes (for example by assert(3)) or hangs may never reach the
             // fault that the input contains.
             for (program, refusal) in refusals {
-                if !matches!(refusal, Refusal::Failed(_)) {
+                if !refusal.is_failure() {
                     continue;
                 }
                 let program = below(problem, &program.path);

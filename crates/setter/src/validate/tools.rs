@@ -1,5 +1,6 @@
 //! Compiles validators and the checker, and runs them on the tests.
 
+use super::checktestdata;
 use super::fault::{ACCEPTED_STATUS, CheckerFailure, Refusal, ValidationFault};
 use super::report::{FoundFaults, Report};
 use crate::error::{FileAction, MachineError, ProgramFault, file};
@@ -13,16 +14,25 @@ use millibox_judge::verdict::Verdict;
 use millibox_languages::program::{Executable, Limits};
 use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{Checker, Format, Kind, Program, Test};
-use millibox_package::{Problem, Severity};
+use millibox_package::{Fault, Problem, Severity, ToolFault};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The programs that examine each test: validators for its input, and the checker for its answer.
 pub struct Tools<'a> {
-    pub validators: Vec<(&'a Program, Executable)>,
+    pub validators: Vec<(&'a Program, InputValidator)>,
     pub checker: Option<CheckerInstance>,
     limits: Limits,
+}
+
+/// An input validator, ready to run.
+pub enum InputValidator {
+    /// A program that runs in the sandbox.
+    Executable(Executable),
+    /// A program for an interpreter in this process. The interpreter bounds time and memory and
+    /// opens no files.
+    Checktestdata(millibox_checktestdata::Program),
 }
 
 impl Setter<'_> {
@@ -52,10 +62,15 @@ impl Setter<'_> {
             }
             Err(other) => Err(other),
         };
-        let mut validators = Vec::new();
+        let (mut validators, mut checktestdata_faults) = (Vec::new(), Vec::new());
         for program in &problem.input_validators {
-            if let Some(executable) = compile(program)? {
-                validators.push((program, executable));
+            if program.is_checktestdata() {
+                match checktestdata::parse(program, &problem.constants) {
+                    Ok(parsed) => validators.push((program, InputValidator::Checktestdata(parsed))),
+                    Err(fault) => checktestdata_faults.push((program, fault)),
+                }
+            } else if let Some(executable) = compile(program)? {
+                validators.push((program, InputValidator::Executable(executable)));
             }
         }
         // A grader needs the results of a submission, so this only checks that it can be compiled.
@@ -89,6 +104,10 @@ impl Setter<'_> {
                 &directory,
                 ValidationFault::NoInputValidator,
             );
+        }
+        for (program, (line, fault)) in checktestdata_faults {
+            let fault = Fault::new(&program.path, Severity::Error, ToolFault::new(fault));
+            report.faults.push(fault.at_line(line));
         }
         // An interactive problem has no output to check, and a multi-pass problem has several.
         let checker = checker.filter(|_| problem.kind == Kind::Batch);
@@ -147,7 +166,18 @@ impl Setter<'_> {
         });
         let files = files.transpose()?;
         let mut refusals = Vec::new();
-        for (program, executable) in &tools.validators {
+        for (program, validator) in &tools.validators {
+            let executable = match validator {
+                InputValidator::Executable(executable) => executable,
+                InputValidator::Checktestdata(parsed) => {
+                    let refusal = checktestdata::check(parsed, &test.input)?;
+                    refusals.extend(refusal.map(|refusal| (*program, refusal)));
+                    if !all && !refusals.is_empty() {
+                        break;
+                    }
+                    continue;
+                }
+            };
             let beside = |files: &StagedDirectory| {
                 let placed = executable.beside(files.path(), ids);
                 placed.map_err(JudgeFailure::TestFiles)
