@@ -62,6 +62,15 @@ pub fn unknown_placeholders(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Returns the text with a line feed at its end, unless the text is empty.
+pub fn line(text: &str) -> String {
+    if text.is_empty() || text.ends_with('\n') {
+        text.to_owned()
+    } else {
+        format!("{text}\n")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,11 @@
 //! supported part. Unsupported content is a warning, because a test that was silently not generated
 //! would be noticed only much later.
 
-use super::command::{PLACEHOLDERS, seed, unknown_placeholders, with_seed};
-use super::numbering::{Count, NOT_GENERATED, counts, is_directory, numbered, numbered_tests};
+use super::command::{PLACEHOLDERS, line, seed, unknown_placeholders, with_seed};
+use super::numbering::{
+    Count, NOT_GENERATED, counts, is_directory, not_generated, not_used, numbered, numbered_tests,
+};
+use super::siblings::{DIRECTORY, Siblings};
 use crate::bound::{Bound, MAX_COMMAND_BYTES, words_cost};
 use crate::constants::Constants;
 use crate::fault::icpc::GenerationFault;
@@ -14,18 +17,15 @@ use crate::fault::text::Suggestion;
 use crate::keys::Keys;
 use crate::model::{Generation, Generator, Program};
 use crate::programs::program;
-use crate::tree::{Kind, Tree};
+use crate::tree::Tree;
 use crate::yaml::{self, Node, Value};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 pub const FILE: &str = "generators/generators.yaml";
-const DIRECTORY: &str = "generators";
 
-/// The content of the file.
 #[derive(Default)]
-#[non_exhaustive]
 pub struct Generations {
     pub list: Vec<Generation>,
     /// The program that generates answers, if the file names one: its place in the file and its
@@ -77,7 +77,6 @@ pub fn check(tree: &Tree, constants: &Constants, log: &Log) -> Generations {
     }
 }
 
-/// Reads the whole file.
 fn all(tree: &Tree, constants: &Constants, log: &Log) -> Generations {
     if tree.is_file(FILE)
         && let Some(text) = tree.text(FILE, log)
@@ -124,10 +123,9 @@ fn file(tree: &Tree, node: &Node, constants: &Constants, log: &Log) -> Generatio
         Some(data) => reader.directory(data, "", salt),
         None => log.error(&keys.place, GenerationFault::NoData),
     }
-    reader.not_used(&keys, &["include", "retries", "visualizer"]);
-    reader.not_generated(&keys, &["testdata.yaml", "test_group.yaml"]);
+    reader.warn(&keys, &["include", "retries", "visualizer"], not_used);
+    reader.warn(&keys, &["testdata.yaml", "test_group.yaml"], not_generated);
     keys.ignore(&["version"]);
-    // The format permits keys of other tools, but a warning helps if a key is misspelt.
     keys.finish();
     made.list = reader.made;
     made
@@ -142,7 +140,6 @@ struct Reader<'a> {
     generators: BTreeMap<String, Program>,
     /// The files beside generators.yaml, listed when they are first needed.
     siblings: OnceCell<Siblings<'a>>,
-    /// Names of tests and directories.
     seen: BTreeSet<String>,
     /// The tests that each key names, as ranges of `made`.
     named: HashMap<String, Vec<Range<usize>>>,
@@ -279,8 +276,8 @@ impl<'a> Reader<'a> {
             let Some(keys) = Keys::of(node, "a directory of tests", self.log) else {
                 return;
             };
-            self.not_generated(&keys, &["testdata.yaml", "test_group.yaml"]);
-            self.not_used(&keys, &["retries", "solution", "visualizer"]);
+            self.warn(&keys, &["testdata.yaml", "test_group.yaml"], not_generated);
+            self.warn(&keys, &["retries", "solution", "visualizer"], not_used);
             let salt = keys.text("random_salt").unwrap_or(salt);
             if let Some(node) = keys.get("include") {
                 let names = keys.texts("include").unwrap_or_default();
@@ -407,14 +404,17 @@ impl<'a> Reader<'a> {
         }
         let keys = Keys::of(node, "a test", self.log)?;
         keys.ignore(&["count"]);
-        self.not_used(&keys, &["match", "retries", "solution", "visualizer"]);
-        self.not_generated(&keys, &NOT_GENERATED);
+        self.warn(
+            &keys,
+            &["match", "retries", "solution", "visualizer"],
+            not_used,
+        );
+        self.warn(&keys, &NOT_GENERATED, not_generated);
         let made = self.test_of(test, &keys, place, salt, count);
         keys.finish();
         made
     }
 
-    /// Reads a test that is written as a map.
     fn test_of(
         &self,
         test: &str,
@@ -491,21 +491,16 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Warns of keys that have no effect here.
-    fn not_used(&self, keys: &Keys<'_>, names: &[&'static str]) {
+    /// Warns of keys.
+    fn warn(
+        &self,
+        keys: &Keys<'_>,
+        names: &[&'static str],
+        fault: fn(&'static str) -> GenerationFault,
+    ) {
         for key in names {
             if let Some(node) = keys.get(key) {
-                self.log
-                    .warning(&node.place, GenerationFault::Unsupported { key });
-            }
-        }
-    }
-
-    fn not_generated(&self, keys: &Keys<'_>, names: &[&'static str]) {
-        for key in names {
-            if let Some(node) = keys.get(key) {
-                self.log
-                    .warning(&node.place, GenerationFault::NotGenerated { key });
+                self.log.warning(&node.place, fault(key));
             }
         }
     }
@@ -600,40 +595,5 @@ impl<'a> Reader<'a> {
             }
         }
         None
-    }
-}
-
-/// The files and directories beside generators.yaml.
-struct Siblings<'a> {
-    names: Vec<&'a str>,
-    /// Paths of files by their names without extensions.
-    stems: HashMap<&'a str, Vec<&'a str>>,
-}
-
-impl<'a> Siblings<'a> {
-    fn of(tree: &'a Tree) -> Siblings<'a> {
-        let mut siblings = Siblings {
-            names: Vec::new(),
-            stems: HashMap::new(),
-        };
-        for (name, path, kind) in tree.children(DIRECTORY) {
-            siblings.names.push(name);
-            if let Some((stem, extension)) = name.rsplit_once('.')
-                && kind == Kind::File
-                && extension != "yaml"
-            {
-                siblings.stems.entry(stem).or_default().push(path);
-            }
-        }
-        siblings
-    }
-}
-
-/// Returns the text with a line feed at its end, unless the text is empty.
-fn line(text: &str) -> String {
-    if text.is_empty() || text.ends_with('\n') {
-        text.to_owned()
-    } else {
-        format!("{text}\n")
     }
 }

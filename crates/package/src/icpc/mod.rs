@@ -15,6 +15,7 @@
 //! | `claims` | submissions.yaml |
 //! | `generators` | generators.yaml: how tests are generated |
 //! | `unread` | warnings of files that are not read |
+//! | `siblings` | the files beside generators.yaml |
 //! | `numbering` | names of tests in generators.yaml |
 //! | `command` | commands of generators: their seeds and placeholders |
 //! | `edit` | writes a time limit into a package |
@@ -30,6 +31,7 @@ mod group;
 mod header;
 mod numbering;
 mod points;
+mod siblings;
 mod submissions;
 mod tags;
 mod test_files;

@@ -1,5 +1,7 @@
-//! Names of tests in generators.yaml: the tests of `count` and the numbers in lists.
+//! Names of tests in generators.yaml: the tests of `count` and the numbers in lists. Also the keys
+//! that are not supported.
 
+use crate::fault::icpc::GenerationFault;
 use crate::yaml::{Node, Value};
 use std::collections::BTreeSet;
 
@@ -129,4 +131,14 @@ pub fn counts(node: &Node) -> Result<Vec<Count>, &Node> {
         suffix: format!("-{value:0digits$}"),
     };
     Ok(values.iter().map(count).collect())
+}
+
+/// A key without an effect.
+pub fn not_used(key: &'static str) -> GenerationFault {
+    GenerationFault::Unsupported { key }
+}
+
+/// A key with a file that is not created.
+pub fn not_generated(key: &'static str) -> GenerationFault {
+    GenerationFault::NotGenerated { key }
 }
