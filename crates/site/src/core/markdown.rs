@@ -4,7 +4,8 @@
 //! shown as text, links lead only to web pages and e-mail addresses, and images are files of the
 //! package.
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use super::mathml;
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use pulldown_latex::config::{DisplayMode, RenderConfig};
 use pulldown_latex::{Storage, push_mathml};
 
@@ -98,7 +99,34 @@ fn safe<'a>(event: Event<'a>, image: &impl Fn(&str) -> Option<String>) -> Event<
             title,
             id,
         }),
-        event => event,
+        // The first word becomes part of a class.
+        Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Indented))
+        }
+        Event::Start(
+            Tag::Paragraph
+            | Tag::BlockQuote(_)
+            | Tag::CodeBlock(CodeBlockKind::Indented)
+            | Tag::List(_)
+            | Tag::Item
+            | Tag::Table(_)
+            | Tag::TableHead
+            | Tag::TableRow
+            | Tag::TableCell
+            | Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough,
+        )
+        | Event::End(_)
+        | Event::Text(_)
+        | Event::Code(_)
+        | Event::SoftBreak
+        | Event::HardBreak
+        | Event::Rule => event,
+        // The options exclude everything else.
+        Event::Start(_) => Event::Start(Tag::Paragraph),
+        Event::FootnoteReference(text) => Event::Text(text),
+        Event::TaskListMarker(_) => Event::Text("".into()),
     }
 }
 
@@ -160,17 +188,7 @@ fn mathml(formula: &str, display_mode: DisplayMode) -> Option<String> {
         let events = events.into_iter().map(Ok::<_, std::convert::Infallible>);
         push_mathml(&mut rendered, events, config).is_ok()
     });
-    (is_rendered && is_mathml(&rendered)).then_some(rendered)
-}
-
-/// Whether a text has only elements of MathML.
-fn is_mathml(text: &str) -> bool {
-    text.split('<').skip(1).all(|tag| {
-        let tag = tag.strip_prefix('/').unwrap_or(tag);
-        let end = tag.find(|c: char| !c.is_ascii_alphabetic());
-        let name = &tag[..end.unwrap_or(tag.len())];
-        name == "math" || (name.starts_with('m') && name.len() > 1)
-    })
+    is_rendered.then(|| mathml::listed(&rendered))
 }
 
 #[cfg(test)]
@@ -187,6 +205,8 @@ mod tests {
         assert_eq!(page.matches("<math").count(), 2, "{page}");
         assert!(page.contains("<msup>"), "{page}");
         assert!(!page.contains('$'), "{page}");
+        let page = plain("$a < b > c$");
+        assert!(page.contains("<mo>&lt;</mo>"), "{page}");
     }
 
     #[test]
@@ -201,12 +221,25 @@ mod tests {
         let hostile = "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n\
             a <b onclick=alert(1)>b</b> [link](javascript:alert(1)) [l](JAVASCRIPT:x) \
             $\\text{<script>alert(1)</script>}$ $\\color{\"><script>}x$ \
+            $\\operatorname{<meta http-equiv=\"refresh\" content=\"0;url=x\">}$ \
+            $\\operatorname{</mi></math><meta name=x>}$ $\\mathop{<meta name=x>}$ \
+            $\\href{javascript:alert(1)}{x}$ $\\class{notice}{x}$ $\\style{color:red}{x}$ \
+            $\\mathrm{<mi onclick=alert(1)>}$ $\\operatorname{<mi onclick=\"alert(1)\">}$ \
+            $\\unicode{<meta>}$ $\\text{<meta>}$ $\\mbox{<meta>}$ $\\textbf{<meta>}$ \
+            $\\htmlId{a}{x}$ $\\data{a=b}{x}$ $\\tag{<meta>}$ $\\label{<meta>}$ \
+            $$\\begin{matrix}[<meta>]x\\end{matrix}$$ $$x\\\\[<meta>]y$$ $\\hspace{<meta>}$\n\n\
+            ```js\tnotice <meta>\n```\n\n\
             ![i](https://example.org/tracker.png)\n\n# <i>head</i>";
         let page = render(hostile, |_| None).unwrap();
         let document = scraper::Html::parse_fragment(&page);
-        let selector = scraper::Selector::parse("script, b, i, [onerror], [onclick]").unwrap();
+        let selector = scraper::Selector::parse(
+            "script, b, i, meta, [onerror], [onclick], [id], [style], \
+             [class]:not(.formula, [class^='menv-'])",
+        );
+        let selector = selector.unwrap();
         assert_eq!(document.select(&selector).count(), 0, "{page}");
-        assert!(!page.to_lowercase().contains("javascript:"), "{page}");
+        let links = scraper::Selector::parse("[href*='script:' i], [src*='script:' i]").unwrap();
+        assert_eq!(document.select(&links).count(), 0, "{page}");
         assert!(!page.contains("example.org"), "{page}");
     }
 

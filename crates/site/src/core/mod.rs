@@ -15,6 +15,7 @@ pub mod kept;
 pub mod lane;
 pub mod latex;
 pub mod markdown;
+mod mathml;
 pub mod pace;
 pub mod package;
 pub mod participant;
