@@ -64,6 +64,7 @@ use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_languages::suite::Suites;
 use oidc::{Provider, Secret};
+use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -235,6 +236,8 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
              start it as an unprivileged user",
         ));
     }
+    // Data, backups and exports contain secrets of users and tests.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
     if cli.command.is_none() {
         allow_open_files();
     }

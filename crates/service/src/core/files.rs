@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -110,7 +111,11 @@ impl FileStore {
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
-        std::fs::create_dir_all(&directory)?;
+        // Files are submissions, tests and outputs of clients.
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&directory)?;
         let mut state = State::default();
         for entry in std::fs::read_dir(&directory)? {
             let entry = entry?;

@@ -5,7 +5,7 @@
 //! the blobs that exist before the database is copied and those that exist afterwards include all
 //! blobs that the copy refers to.
 
-use super::{BLOBS, DATABASE, Place, postgres};
+use super::{BLOBS, DATABASE, Place, close_to_others, postgres};
 use crate::blobs::is_digest;
 use crate::core::time::Time;
 use crate::core::token::hex;
@@ -258,6 +258,7 @@ pub async fn restore(args: &Restore) -> Result<(), Failure> {
         drop(tx);
         db.close().await;
     }
+    close_to_others(&place.data)?;
     std::fs::create_dir_all(&blobs).map_err(failed(&blobs))?;
     let count = copy_blobs(&from.join(BLOBS), &blobs)?;
     if count < description.blobs {

@@ -16,7 +16,9 @@ use crate::blobs::Blobs;
 use crate::db::{Db, migrate};
 use clap::Subcommand;
 use millibox_cli_support::failure::Failure;
-use std::path::PathBuf;
+use std::fs::Permissions;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The file of SQLite in the data directory.
@@ -35,6 +37,40 @@ pub struct Place {
     pub database: Option<String>,
 }
 
+/// The rights of users other than the owner and the group.
+const OTHERS: u32 = 0o007;
+
+/// Creates a data directory for its owner alone, or takes the rights of other users away. It
+/// contains password hashes, secrets of one-time passwords, and tests.
+///
+/// # Errors
+/// The directory cannot be created, or belongs to another user and is open to all.
+pub fn close_to_others(directory: &Path) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::sandbox(format!("cannot create {}: {error}", directory.display()))
+    };
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(failed)?;
+    let mode = directory.metadata().map_err(failed)?.mode();
+    if mode & OTHERS == 0 {
+        return Ok(());
+    }
+    let closed = Permissions::from_mode(mode & 0o7700);
+    std::fs::set_permissions(directory, closed).map_err(|error| {
+        Failure::option(format!(
+            "all users of this machine can open {}, and its mode cannot be changed: {error}; run \
+             chmod 700 {0} as its owner",
+            directory.display()
+        ))
+    })?;
+    let directory = directory.display();
+    tracing::warn!(%directory, "other users had access to the data directory");
+    Ok(())
+}
+
 impl Place {
     /// Opens the database and the blobs, and creates those that do not exist.
     ///
@@ -42,9 +78,7 @@ impl Place {
     /// They cannot be opened.
     pub async fn open(&self) -> Result<(Db, Blobs), Failure> {
         let directory = &self.data;
-        std::fs::create_dir_all(directory).map_err(|error| {
-            Failure::sandbox(format!("cannot create {}: {error}", directory.display()))
-        })?;
+        close_to_others(directory)?;
         let blobs = Blobs::open(&directory.join(BLOBS)).map_err(Failure::sandbox)?;
         let db = match &self.database {
             Some(url) => Db::postgres(url).await,

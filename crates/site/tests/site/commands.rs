@@ -2,6 +2,8 @@
 
 use super::support::{Browser, Site, postgres};
 use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{HALF, RIGHT, contestant, first_admin, make_contest, submit, with_each};
@@ -45,6 +47,46 @@ fn backup_of_a_running_site_is_restored() {
         assert_eq!(admin.get(&later).status, 404);
         assert_eq!(admin.get("/problems/1/package").status, 200);
     });
+}
+
+/// The files and directories in and below a directory that other users can open.
+fn open_to_others(directory: &Path) -> Vec<PathBuf> {
+    let mut open = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let metadata = path.symlink_metadata().expect("a file");
+        if metadata.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("a directory");
+            waiting.extend(entries.map(|entry| entry.expect("an entry").path()));
+        }
+        if !metadata.is_symlink() && metadata.mode() & 0o077 != 0 {
+            open.push(path);
+        }
+    }
+    open
+}
+
+#[test]
+fn data_backups_and_exports_are_closed_to_other_users() {
+    let mut site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let id = contest.id.to_string();
+    site.run(&["backup"], &["copy"]).output();
+    site.run(&["export"], &[&id, "contest.jsonl"]).output();
+    site.run_for("restored", None, &["restore"], &["copy"])
+        .output();
+    for name in ["data", "copy", "contest.jsonl", "restored"] {
+        let open = open_to_others(&site.path(name));
+        assert!(open.is_empty(), "{open:?}");
+    }
+    // A directory of an earlier version is closed at the next start.
+    site.kill();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(site.data(), mode).expect("an open directory");
+    site.restart();
+    let mode = site.data().metadata().expect("a directory").mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
 }
 
 #[test]
