@@ -124,6 +124,11 @@ mistake-token-days = Ein Token kann 1 bis { $max } Tage gelten.
 mistake-two-files = Laden Sie nur eine Datei hoch.
 mistake-long-field = Ein Feld ist zu lang.
 mistake-field-not-utf8 = Ein Feld ist kein Text in UTF-8.
+mistake-zero-byte =
+    Ein Text enthält das Zeichen U+0000, das nicht gespeichert werden kann. Entfernen Sie es.
+mistake-zero-byte-in =
+    Das Feld „{ $field }“ enthält das Zeichen U+0000, das nicht gespeichert werden kann. Entfernen
+    Sie es.
 mistake-no-submission-fits = Keine Einsendung passt zum Filter.
 mistake-no-language =
     Wählen Sie eine Programmiersprache, oder laden Sie eine Datei mit passender Endung hoch.

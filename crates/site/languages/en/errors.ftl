@@ -105,6 +105,10 @@ mistake-token-days = A token can last 1 to { $max } days.
 mistake-two-files = Upload only one file.
 mistake-long-field = A field is too long.
 mistake-field-not-utf8 = A field is not in UTF-8.
+mistake-zero-byte =
+    A text contains the character U+0000, which cannot be stored. Remove it.
+mistake-zero-byte-in =
+    The field “{ $field }” contains the character U+0000, which cannot be stored. Remove it.
 mistake-no-submission-fits = No submission matches the filter.
 mistake-no-language = Choose a language, or upload a file with its extension.
 mistake-language-missing = This language is not installed.

@@ -113,6 +113,10 @@ mistake-token-days = Token może być ważny od 1 do { $max } dni.
 mistake-two-files = Wyślij tylko jeden plik.
 mistake-long-field = Jedno z pól jest zbyt długie.
 mistake-field-not-utf8 = Jedno z pól nie jest tekstem w UTF-8.
+mistake-zero-byte =
+    Tekst zawiera znak U+0000, którego nie można zapisać. Usuń ten znak.
+mistake-zero-byte-in =
+    Pole „{ $field }” zawiera znak U+0000, którego nie można zapisać. Usuń ten znak.
 mistake-no-submission-fits = Żadne zgłoszenie nie pasuje do filtra.
 mistake-no-language = Wybierz język programowania albo wyślij plik z odpowiednim rozszerzeniem.
 mistake-language-missing = Ten język programowania nie jest zainstalowany.

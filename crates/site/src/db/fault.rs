@@ -73,7 +73,13 @@ pub async fn add_failure(
     tx.execute(
         "INSERT INTO attempt_failure (judgement_id, attempt, worker, failed_at, reason)
          VALUES ($1, $2, $3, $4, $5)",
-        values![judgement_id, attempt, worker, now, reason],
+        values![
+            judgement_id,
+            attempt,
+            worker,
+            now,
+            super::value::message(reason)
+        ],
     )
     .await
 }

@@ -339,7 +339,7 @@ pub async fn write_in(tx: &mut Tx, id: i64, lines: &[String], now: Time) -> Resu
     for line in lines {
         tx.execute(
             "INSERT INTO job_line (job_id, written_at, line) VALUES ($1, $2, $3)",
-            values![id, now, line],
+            values![id, now, super::value::message(line)],
         )
         .await?;
     }

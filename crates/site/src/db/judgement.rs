@@ -320,7 +320,7 @@ async fn fail_attempt(
                 initial_verdict = NULL
              WHERE id = $1 AND attempt = $2 AND state = 'running'
              RETURNING version_id, failures, worker",
-            values![id, attempt, failure.reason],
+            values![id, attempt, super::value::message(failure.reason)],
         )
         .await?;
     let Some(failed) = failed else {

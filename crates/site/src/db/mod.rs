@@ -94,6 +94,9 @@ pub enum DbError {
         /// The column.
         column: String,
     },
+    /// PostgreSQL stores no character U+0000 in texts.
+    #[error("a text contains the character U+0000, which cannot be stored")]
+    ZeroByte,
     /// A newer version has migrated the database.
     #[error("the database has version {found}, but this program knows versions up to {known}")]
     Newer {
@@ -226,11 +229,11 @@ impl Db {
         check_none();
         Ok(match self {
             Db::Sqlite { writer, .. } => {
-                let tx = writer.begin_with("BEGIN IMMEDIATE").await?;
+                let tx = unless_closed(writer.begin_with("BEGIN IMMEDIATE").await).await?;
                 Tx::Sqlite(Held::new(tx))
             }
             Db::Postgres { writer, .. } => {
-                let tx = writer.begin_with(BEGIN_POSTGRES).await?;
+                let tx = unless_closed(writer.begin_with(BEGIN_POSTGRES).await).await?;
                 Tx::Postgres(Held::new(tx))
             }
         })
@@ -243,10 +246,14 @@ impl Db {
     pub async fn snapshot(&self) -> Result<Tx> {
         check_none();
         Ok(match self {
-            Db::Sqlite { readers, .. } => Tx::Sqlite(Held::new(readers.begin().await?)),
+            Db::Sqlite { readers, .. } => {
+                let tx = unless_closed(readers.begin().await).await?;
+                Tx::Sqlite(Held::new(tx))
+            }
             Db::Postgres { readers, .. } => {
                 let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-                Tx::Postgres(Held::new(readers.begin_with(begin).await?))
+                let tx = unless_closed(readers.begin_with(begin).await).await?;
+                Tx::Postgres(Held::new(tx))
             }
         })
     }
@@ -265,7 +272,8 @@ impl Db {
         Ok(true)
     }
 
-    /// Closes all connections.
+    /// Closes all connections, after the running statements and transactions have ended. Work that
+    /// would need one later waits until the process ends.
     pub async fn close(&self) {
         match self {
             Db::Sqlite { readers, writer } => {
@@ -278,6 +286,15 @@ impl Db {
             }
         }
     }
+}
+
+/// Passes on a result, or waits until the process ends if the database is closed. Workers and jobs
+/// must not take the end of the site for a failure: the next start queues their work again.
+async fn unless_closed<T>(result: sqlx::Result<T>) -> sqlx::Result<T> {
+    if let Err(sqlx::Error::PoolClosed) = result {
+        std::future::pending::<()>().await;
+    }
+    result
 }
 
 /// The number of transactions that this process has committed.
@@ -328,6 +345,7 @@ impl Tx {
     /// # Errors
     /// The database rejects the statement.
     pub async fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64> {
+        value::check(&values)?;
         Ok(match self {
             Tx::Sqlite(tx) => {
                 let query = value::bind_sqlite(sqlx::query(sql), values);
@@ -395,15 +413,16 @@ pub trait Executor: Send {
 impl Executor for &Db {
     async fn rows(self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
         check_none();
+        value::check(&values)?;
         Ok(match self {
             Db::Sqlite { readers, .. } => {
                 let query = value::bind_sqlite(sqlx::query(sql), values);
-                let rows = query.fetch_all(readers).await?;
+                let rows = unless_closed(query.fetch_all(readers).await).await?;
                 rows.into_iter().map(Row::Sqlite).collect()
             }
             Db::Postgres { readers, .. } => {
                 let query = value::bind_postgres(sqlx::query(sql), values);
-                let rows = query.fetch_all(readers).await?;
+                let rows = unless_closed(query.fetch_all(readers).await).await?;
                 rows.into_iter().map(Row::Postgres).collect()
             }
         })
@@ -412,6 +431,7 @@ impl Executor for &Db {
 
 impl Executor for &mut Tx {
     async fn rows(self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        value::check(&values)?;
         Ok(match self {
             Tx::Sqlite(tx) => {
                 let query = value::bind_sqlite(sqlx::query(sql), values);

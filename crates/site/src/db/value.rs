@@ -1,5 +1,6 @@
 //! Values of statements.
 
+use super::DbError;
 use crate::core::time::Time;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
@@ -46,6 +47,20 @@ macro_rules! values {
 }
 
 pub(crate) use values;
+
+/// Refuses texts that PostgreSQL does not store, in both databases.
+pub(super) fn check(values: &[Value]) -> Result<(), DbError> {
+    let has_zero = |value: &Value| matches!(value, Value::Text(Some(text)) if text.contains('\0'));
+    match values.iter().any(has_zero) {
+        true => Err(DbError::ZeroByte),
+        false => Ok(()),
+    }
+}
+
+/// A message of a program, with a visible replacement of the character that cannot be stored.
+pub(super) fn message(text: &str) -> String {
+    text.replace('\0', "\u{2400}")
+}
 
 macro_rules! binder {
     ($name:ident, $database:ty, $arguments:ty) => {

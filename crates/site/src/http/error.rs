@@ -170,6 +170,10 @@ impl From<DbError> for PageError {
             tracing::info!(%error, "two requests changed the same things");
             return PageError::Conflict;
         }
+        if let DbError::ZeroByte = error {
+            let field = String::new();
+            return Mistake::ZeroByte { field }.into();
+        }
         if error.is_busy() {
             tracing::warn!(%error, "a request had no turn to use the database");
             return PageError::Busy(Rush::Changes);

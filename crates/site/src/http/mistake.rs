@@ -108,6 +108,11 @@ pub enum Mistake {
     LongField,
     /// A field of a form is not text.
     FieldNotUtf8,
+    /// A text contains the character U+0000.
+    ZeroByte {
+        /// The name of its field; empty if it is unknown.
+        field: String,
+    },
     /// A filter matches no submission.
     NoSubmissionFits,
     /// The language of a source is unknown.
@@ -197,6 +202,8 @@ impl Mistake {
             Mistake::TwoFiles => Box::new(t::MistakeTwoFiles),
             Mistake::LongField => Box::new(t::MistakeLongField),
             Mistake::FieldNotUtf8 => Box::new(t::MistakeFieldNotUtf8),
+            Mistake::ZeroByte { field } if field.is_empty() => Box::new(t::MistakeZeroByte),
+            Mistake::ZeroByte { field } => Box::new(t::MistakeZeroByteIn { field }),
             Mistake::NoSubmissionFits => Box::new(t::MistakeNoSubmissionFits),
             Mistake::NoLanguage => Box::new(t::MistakeNoLanguage),
             Mistake::LanguageMissing => Box::new(t::MistakeLanguageMissing),

@@ -30,6 +30,7 @@
 //! | `audit` | the log of changes, and requests whose clients leave |
 //! | `tokens`, `api` | tokens of programs, and the interface for programs |
 //! | `admin` | the queue |
+//! | `storable` | texts that databases do not store |
 //! | `server`, `connections`, `body`, `pacer` | connections, and how slow clients may be |
 //! | `client`, `known` | address and name of a browser; browsers that a user has used before |
 //! | `relax` | the time in which wrong passwords lock no login |
@@ -95,6 +96,7 @@ mod sight;
 mod sign_in;
 pub mod source;
 pub mod statements;
+mod storable;
 mod submissions;
 mod submit;
 mod tokens;
@@ -258,6 +260,7 @@ pub fn router(app: Arc<App>) -> Router {
         .with_state(app.clone())
         .layer(CsrfLayer::new())
         .layer(CatchPanicLayer::custom(error::panicked))
+        .layer(from_fn(storable::refuse_zero_bytes))
         .layer(from_fn_with_state(body::SPEED, body::pace))
         .layer(from_fn_with_state(app, language::choose))
         .layer(from_fn(secure))

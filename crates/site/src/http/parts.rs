@@ -2,6 +2,7 @@
 
 use super::error::Page;
 use super::mistake::Mistake;
+use super::storable;
 use crate::core::package::{Manifest, Sample};
 use crate::core::password;
 use crate::core::score::Score;
@@ -340,6 +341,7 @@ impl Upload {
             } else {
                 let text = String::from_utf8(part.bytes().await?.to_vec());
                 let text = text.map_err(|_| Mistake::FieldNotUtf8)?;
+                storable::check(&name, &text)?;
                 upload.fields.insert(name, text);
             }
         }

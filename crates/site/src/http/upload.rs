@@ -4,6 +4,7 @@
 use super::error::{InternalError, Page, PageError, Rush, unreadable};
 use super::mistake::Mistake;
 use super::quota;
+use super::storable;
 use crate::app::App;
 use axum::body::Body;
 use axum::extract::Multipart;
@@ -59,6 +60,7 @@ impl StoredUpload {
             let name = part.name().unwrap_or_default().to_owned();
             if name != "file" {
                 let text = short_text(part, &mut field_bytes).await?;
+                storable::check(&name, &text)?;
                 fields.insert(name, text);
             } else if stored.is_none() {
                 let file_name = part.file_name().unwrap_or_default().to_owned();

@@ -1,6 +1,7 @@
 //! What hostile visitors and users try.
 
 use super::accounts::{new_user, sign_in, turn_totp_on};
+use super::api::token;
 use super::support::{Answer, Browser, Site, archive};
 use super::{first_admin, make_contest, with_each};
 
@@ -250,4 +251,74 @@ fn form_of_the_staff_does_not_tell_which_logins_exist() {
         assert_eq!(admin.get(&form).status, status, "{login}");
         assert_eq!(bob.get(&form).status, 404, "{login}");
     }
+}
+
+/// PostgreSQL stores no zero byte in texts, and SQLite does.
+#[test]
+fn text_with_a_zero_byte_is_refused_with_the_name_of_its_field() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let at = |path: &str| format!("/contests/{}/{path}", contest.id);
+        let forms = [
+            (
+                "/sign-in".to_owned(),
+                vec![("login", "a\0"), ("password", "x")],
+                "login",
+            ),
+            (at("clarifications"), vec![("text", "a\0b")], "text"),
+            (at("canned-answers"), vec![("list", "\0")], "list"),
+            (
+                at("edit"),
+                vec![("visibility", "private"), ("name", "\0")],
+                "name",
+            ),
+            (
+                "/rejudgings/new".to_owned(),
+                vec![("reason", "\0")],
+                "reason",
+            ),
+            (
+                "/account".to_owned(),
+                vec![("name", "a"), ("email", "a@b\0")],
+                "email",
+            ),
+        ];
+        for (path, fields, field) in forms {
+            let answer = admin.post(&path, &fields);
+            assert_eq!(answer.status, 422, "{path}: {answer:#?}");
+            assert!(
+                answer.body.contains(&format!("“{field}”")),
+                "{path}: {answer:#?}"
+            );
+        }
+        for path in [
+            "/audit?action=%00",
+            "/users?after=%00",
+            "/problems?name=a%00",
+        ] {
+            assert_eq!(admin.get(path).status, 422, "{path}");
+        }
+        assert_eq!(admin.get("/problems/1/files/%00").status, 404);
+        let fields = [("audience", "all"), ("name", "a"), ("description", "\0")];
+        let answer = admin.upload(&at("files"), &fields, ("a.txt", b"a"));
+        assert_eq!(answer.status, 422, "{answer:#?}");
+        assert!(answer.body.contains("“description”"), "{answer:#?}");
+        let token = token(&mut admin, "manage");
+        let path = format!("/api/v1/contests/{}/clarifications", contest.id);
+        let answer = admin.post_json(&token, &path, "", "{\"text\": \"a\\u0000\"}");
+        assert_eq!(answer.status, 422, "{answer:#?}");
+        assert!(answer.body.contains("“text”"), "{answer:#?}");
+        // The name of a package is a text, too.
+        let package = archive(&[
+            ("problem.yaml", "name: \"a\\0b\"\n"),
+            ("problem_statement/problem.md", "Text\n"),
+            ("data/secret/1.in", "1\n"),
+            ("data/secret/1.ans", "1\n"),
+        ]);
+        let fields = [("visibility", "private")];
+        let answer = admin.upload("/problems/new", &fields, ("a.zip", &package));
+        assert_eq!(answer.status, 422, "{answer:#?}");
+        assert_eq!(admin.get("/").status, 200);
+    });
 }

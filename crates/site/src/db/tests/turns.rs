@@ -121,3 +121,15 @@ fn conflicts_have_types() {
         assert!(orphan.is_conflict() && !orphan.is_duplicate(), "{orphan:?}");
     });
 }
+
+#[test]
+fn work_that_needs_a_closed_database_waits_for_the_end_of_the_process() {
+    with_each(async |db| {
+        db.close().await;
+        let wait = Duration::from_millis(100);
+        let begun = tokio::time::timeout(wait, db.begin()).await;
+        assert!(begun.is_err(), "{begun:?}");
+        let read = tokio::time::timeout(wait, user::has_admin(db)).await;
+        assert!(read.is_err(), "{read:?}");
+    });
+}

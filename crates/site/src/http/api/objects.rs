@@ -4,7 +4,7 @@ use super::caller::Caller;
 use super::model::{
     Contest, ContestDetails, Language, List, NewUser as Sent, Problem, Round, User,
 };
-use super::problem::{Answer, ApiError, Problem as Failure};
+use super::problem::{Answer, Problem as Failure};
 use crate::app::App;
 use crate::core::account;
 use crate::core::party::Party;
@@ -19,9 +19,9 @@ use crate::http::parts::PAGE_ROWS;
 use crate::http::problem_list;
 use crate::http::problems::{self, Place};
 use crate::http::scene::Scene;
+use crate::http::storable;
 use crate::http::users::check_admin;
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use std::sync::Arc;
@@ -171,11 +171,11 @@ pub async fn users(
 pub async fn add_user(
     State(app): State<Arc<App>>,
     caller: Caller,
-    sent: Result<Json<Sent>, JsonRejection>,
+    sent: Answer<storable::Sent<Sent>>,
 ) -> Answer<(StatusCode, Json<User>)> {
     let user = caller.user(Scope::Manage)?.id;
     check_admin(&caller.session)?;
-    let Json(sent) = sent.map_err(|error| ApiError::Malformed(error.body_text()))?;
+    let storable::Sent(sent) = sent?;
     account::check_login(&sent.login)?;
     let name = match sent.name.trim() {
         "" => sent.login.as_str(),

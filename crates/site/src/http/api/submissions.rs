@@ -12,9 +12,9 @@ use crate::http::mistake::Mistake;
 use crate::http::parts::{PAGE_ROWS, Upload};
 use crate::http::problems::Place;
 use crate::http::scene::Scene;
+use crate::http::storable::Sent;
 use crate::http::{submissions, submit};
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode};
@@ -163,14 +163,14 @@ pub async fn submit(
     State(app): State<Arc<App>>,
     caller: Caller,
     headers: HeaderMap,
-    sent: Result<Json<NewSubmission>, JsonRejection>,
+    sent: Answer<Sent<NewSubmission>>,
 ) -> Answer<(
     StatusCode,
     AppendHeaders<[(axum::http::HeaderName, String); 1]>,
     Json<Submission>,
 )> {
     caller.user(Scope::Submit)?;
-    let Json(sent) = sent.map_err(|error| ApiError::Malformed(error.body_text()))?;
+    let Sent(sent) = sent?;
     let key = key(&headers)?;
     let upload = Upload {
         file_name: sent.file_name,

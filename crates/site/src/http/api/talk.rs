@@ -2,7 +2,7 @@
 
 use super::caller::Caller;
 use super::model::{Clarification, ContestFile, List, NewAnnouncement, NewAnswer, NewQuestion};
-use super::problem::{Answer, ApiError, Problem as Failure};
+use super::problem::{Answer, Problem as Failure};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::api_token::Scope;
@@ -12,8 +12,8 @@ use crate::http::contest_files;
 use crate::http::mistake::Mistake;
 use crate::http::ranking;
 use crate::http::scene::Scene;
+use crate::http::storable::Sent;
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -70,11 +70,6 @@ pub async fn clarification(
     one(&app, &caller, id).await
 }
 
-fn sent<T>(body: Result<Json<T>, JsonRejection>) -> Answer<T> {
-    let Json(sent) = body.map_err(|error| ApiError::Malformed(error.body_text()))?;
-    Ok(sent)
-}
-
 /// Ask the staff of a contest
 #[utoipa::path(post, path = "/contests/{id}/clarifications", operation_id = "ask",
     request_body = NewQuestion,
@@ -91,10 +86,10 @@ pub async fn ask(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<i64>,
-    body: Result<Json<NewQuestion>, JsonRejection>,
+    body: Answer<Sent<NewQuestion>>,
 ) -> Answer<(StatusCode, Json<Clarification>)> {
     caller.user(Scope::Submit)?;
-    let new = sent(body)?;
+    let Sent(new) = body?;
     let (session, problem) = (&caller.session, new.round_problem);
     let id = clarifications::put_question(&app, session, id, problem, &new.text).await?;
     Ok((StatusCode::CREATED, one(&app, &caller, id).await?))
@@ -115,10 +110,10 @@ pub async fn announce(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<i64>,
-    body: Result<Json<NewAnnouncement>, JsonRejection>,
+    body: Answer<Sent<NewAnnouncement>>,
 ) -> Answer<(StatusCode, Json<Clarification>)> {
     caller.user(Scope::Manage)?;
-    let new = sent(body)?;
+    let Sent(new) = body?;
     let (session, problem) = (&caller.session, new.round_problem);
     let id = clarifications::put_announcement(&app, session, id, problem, &new.text).await?;
     Ok((StatusCode::CREATED, one(&app, &caller, id).await?))
@@ -140,10 +135,10 @@ pub async fn answer(
     State(app): State<Arc<App>>,
     caller: Caller,
     Path(id): Path<i64>,
-    body: Result<Json<NewAnswer>, JsonRejection>,
+    body: Answer<Sent<NewAnswer>>,
 ) -> Answer<Json<Clarification>> {
     caller.user(Scope::Manage)?;
-    let new = sent(body)?;
+    let Sent(new) = body?;
     let audience = Audience::of_text(&new.audience).ok_or(Mistake::UnknownVisibility)?;
     let before = new.replaces.map(Time);
     let session = &caller.session;
