@@ -74,9 +74,14 @@ use std::time::Duration;
 use text::Locales;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 /// How often the site looks for leases that have ended.
 const EXPIRE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long the end of the site waits for statements and transactions.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves contests, problems, submissions and rankings on the web.
 #[derive(Debug, Parser)]
@@ -372,9 +377,11 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     }
     // All threads that need other CPUs are started.
     cpus::pin(&cpus.pages);
-    tokio::spawn(expire(app.db.clone()));
-    tokio::spawn(housekeeping::work(app.db.clone(), app.blobs.clone()));
-    let served = listen(args, app, example).await;
+    let tasks = [
+        tokio::spawn(expire(app.db.clone())),
+        tokio::spawn(housekeeping::work(app.db.clone(), app.blobs.clone())),
+    ];
+    let served = listen(args, app, example, tasks).await;
     drop(temporary);
     served
 }
@@ -392,7 +399,12 @@ async fn expire(db: Db) {
     }
 }
 
-async fn listen(args: &Args, app: Arc<App>, example: Option<String>) -> Result<ExitCode, Failure> {
+async fn listen(
+    args: &Args,
+    app: Arc<App>,
+    example: Option<String>,
+    tasks: [JoinHandle<()>; 2],
+) -> Result<ExitCode, Failure> {
     let failed = |error: std::io::Error| {
         Failure::sandbox(format!("cannot listen on {}: {error}", args.listen))
     };
@@ -414,11 +426,29 @@ async fn listen(args: &Args, app: Arc<App>, example: Option<String>) -> Result<E
     if args.behind_proxy {
         routes = routes.layer(from_fn(http::server::forwarded));
     }
+    let ending = CancellationToken::new();
+    let served = tokio::spawn(http::server::serve(
+        listener,
+        connections,
+        routes,
+        ending.clone(),
+    ));
     tokio::select! {
-        () = http::server::serve(listener, connections, routes) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    db.close().await;
+    tracing::info!("the site ends");
+    ending.cancel();
+    // A second signal ends the site without the running requests.
+    tokio::select! {
+        _ = served => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    for task in tasks {
+        task.abort();
+    }
+    // The database rolls back what has not ended by then.
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, db.close()).await;
     Ok(ExitCode::SUCCESS)
 }

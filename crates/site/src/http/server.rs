@@ -5,21 +5,27 @@ use super::connections::{Connection, Connections};
 use super::pacer::Pacer;
 use crate::core::pace::Speed;
 use axum::Router;
-use axum::extract::Request;
-use axum::middleware::Next;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use futures_util::StreamExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::io;
 use std::net::IpAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Sleep, sleep};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 /// The header with the addresses of clients and proxies, the latest at the end.
@@ -30,6 +36,14 @@ const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 /// The pause after a failure to accept a connection, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long the end of the site waits for running requests.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
+/// The minimum and the maximum time in which the rest of a request is read after its response.
+const FAREWELL_TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// The bytes of the rest that earn another second.
+const FAREWELL_SPEED: u64 = 256 << 10;
+const FAREWELL_CHUNK_BYTES: usize = 64 << 10;
 
 /// Replaces the address of a proxy by that of its client, which the proxy has added to the header
 /// `X-Forwarded-For`. Clients choose what stands before.
@@ -53,13 +67,18 @@ struct Patience {
     answers: Speed,
 }
 
-/// Serves pages until the future is dropped.
-pub async fn serve(listener: TcpListener, connections: Arc<Connections>, routes: Router) {
+/// Serves pages until `ending` is cancelled. Running requests then have some seconds to end.
+pub async fn serve(
+    listener: TcpListener,
+    connections: Arc<Connections>,
+    routes: Router,
+    ending: CancellationToken,
+) {
     let patience = Patience {
         headers: HEADER_TIMEOUT,
         answers: SPEED,
     };
-    serve_with(patience, listener, connections, routes).await;
+    serve_with(patience, listener, connections, routes, ending).await;
 }
 
 async fn serve_with(
@@ -67,9 +86,16 @@ async fn serve_with(
     listener: TcpListener,
     connections: Arc<Connections>,
     routes: Router,
+    ending: CancellationToken,
 ) {
+    let tracker = TaskTracker::new();
+    let routes = routes.layer(from_fn_with_state(ending.clone(), end_streams));
     loop {
-        let (stream, address) = match listener.accept().await {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = ending.cancelled() => break,
+        };
+        let (stream, address) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -84,8 +110,10 @@ async fn serve_with(
         let stream = Paced {
             stream,
             pacer: Pacer::new(patience.answers),
+            farewell: None,
         };
-        tokio::spawn(async move {
+        let ending = ending.clone();
+        tracker.spawn(async move {
             let mut server = http1::Builder::new();
             server
                 .timer(TokioTimer::new())
@@ -99,8 +127,18 @@ async fn serve_with(
                 routes.clone().oneshot(request)
             });
             let served = server.serve_connection(TokioIo::new(stream), service);
+            let mut served = pin!(served);
+            let ended = async {
+                tokio::select! {
+                    ended = served.as_mut() => ended,
+                    () = ending.cancelled() => {
+                        served.as_mut().graceful_shutdown();
+                        served.await
+                    }
+                }
+            };
             tokio::select! {
-                served = served => if let Err(error) = served {
+                ended = ended => if let Err(error) = ended {
                     tracing::debug!(%error, "a connection failed");
                 },
                 () = connection.lost.cancelled() => {
@@ -109,12 +147,68 @@ async fn serve_with(
             }
         });
     }
+    drop(listener);
+    tracker.close();
+    if tokio::time::timeout(DRAIN_TIMEOUT, tracker.wait())
+        .await
+        .is_err()
+    {
+        tracing::warn!("requests are still running and will be cut off");
+    }
+}
+
+/// Ends streams of events with the site. They would last minutes; browsers open others.
+async fn end_streams(
+    State(ending): State<CancellationToken>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let response = next.run(request).await;
+    let media = response.headers().get(CONTENT_TYPE);
+    if media.is_none_or(|media| media != "text/event-stream") {
+        return response;
+    }
+    response.map(|body| {
+        let events = body.into_data_stream();
+        Body::from_stream(events.take_until(ending.cancelled_owned()))
+    })
 }
 
 /// A connection that fails if its client receives an answer too slowly.
 struct Paced {
     stream: TcpStream,
     pacer: Pacer,
+    /// The last response was sent, and the rest of the request is read.
+    farewell: Option<Farewell>,
+}
+
+/// The end of a connection.
+///
+/// A response may precede the end of its request, for example if an upload has no valid target. If
+/// the connection were closed at once, the kernel would reset it as soon as more of the request
+/// arrived, and the client would lose the response. So the rest is read for a while.
+struct Farewell {
+    timer: Pin<Box<Sleep>>,
+    begin: Instant,
+    bytes: u64,
+}
+
+impl Farewell {
+    fn new() -> Farewell {
+        Farewell {
+            timer: Box::pin(sleep(FAREWELL_TIME.0)),
+            begin: Instant::now(),
+            bytes: 0,
+        }
+    }
+
+    /// Counts what has arrived. A client that sends fast has more time.
+    fn arrived(&mut self, bytes: usize) {
+        self.bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
+        let earned = Duration::from_secs(self.bytes / FAREWELL_SPEED);
+        let time = (FAREWELL_TIME.0 + earned).min(FAREWELL_TIME.1);
+        self.timer.as_mut().reset((self.begin + time).into());
+    }
 }
 
 impl Paced {
@@ -171,7 +265,27 @@ impl AsyncWrite for Paced {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let Paced {
+            stream, farewell, ..
+        } = &mut *self;
+        let farewell = match farewell {
+            Some(farewell) => farewell,
+            None => {
+                ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
+                farewell.insert(Farewell::new())
+            }
+        };
+        let mut rest = vec![0; FAREWELL_CHUNK_BYTES];
+        while farewell.timer.as_mut().poll(context).is_pending() {
+            let mut buffer = ReadBuf::new(&mut rest);
+            let read = ready!(Pin::new(&mut *stream).poll_read(context, &mut buffer));
+            let bytes = buffer.filled().len();
+            if read.is_err() || bytes == 0 {
+                break;
+            }
+            farewell.arrived(bytes);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -179,7 +293,6 @@ impl AsyncWrite for Paced {
 mod tests {
     use super::*;
     use crate::http::body;
-    use axum::middleware::from_fn_with_state;
     use axum::routing::{get, post};
     use std::net::SocketAddr;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -203,7 +316,13 @@ mod tests {
             .layer(from_fn_with_state(speed, body::pace));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(serve_with(patience, listener, Connections::new(64), routes));
+        tokio::spawn(serve_with(
+            patience,
+            listener,
+            Connections::new(64),
+            routes,
+            CancellationToken::new(),
+        ));
         address
     }
 
@@ -275,6 +394,74 @@ mod tests {
             let found = answer.split(' ').nth(1).unwrap_or_default();
             assert_eq!(found, status, "{name}: {answer}");
         }
+    }
+
+    #[tokio::test]
+    async fn client_that_sends_everything_first_receives_an_early_answer() {
+        let address = start(Duration::from_secs(5)).await;
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!("POST /none HTTP/1.1\r\nhost: a\r\ncontent-length: {LARGE}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // The answer is on its way before the body.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        stream.write_all(&vec![b'x'; LARGE]).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn running_request_ends_and_streams_of_events_are_cut_at_the_end_of_the_site() {
+        let ending = CancellationToken::new();
+        let (begun, begin) = tokio::sync::oneshot::channel();
+        let begun = std::sync::Mutex::new(Some(begun));
+        let slow = move || {
+            let begun = begun.lock().unwrap().take().unwrap();
+            async move {
+                begun.send(()).unwrap();
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                "done"
+            }
+        };
+        let slow = Arc::new(slow);
+        let events = async || {
+            let body =
+                Body::from_stream(futures_util::stream::pending::<Result<String, io::Error>>());
+            ([(CONTENT_TYPE, "text/event-stream")], body)
+        };
+        let routes = Router::new()
+            .route("/slow", get(move || slow()))
+            .route("/events", get(events));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let site = tokio::spawn(serve(
+            listener,
+            Connections::new(64),
+            routes,
+            ending.clone(),
+        ));
+        let mut answers = Vec::new();
+        for path in ["/events", "/slow"] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.unwrap();
+            answers.push(stream);
+        }
+        begin.await.unwrap();
+        ending.cancel();
+        tokio::time::timeout(HANG_TIMEOUT, site)
+            .await
+            .unwrap()
+            .unwrap();
+        let mut texts = Vec::new();
+        for mut stream in answers {
+            let mut text = String::new();
+            stream.read_to_string(&mut text).await.unwrap();
+            texts.push(text);
+        }
+        assert!(texts[0].ends_with("0\r\n\r\n"), "{texts:?}");
+        assert!(texts[1].ends_with("done"), "{texts:?}");
+        assert!(TcpStream::connect(address).await.is_err());
     }
 
     #[tokio::test]
