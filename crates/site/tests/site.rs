@@ -28,6 +28,8 @@ mod demo;
 mod entry;
 #[path = "site/files.rs"]
 mod files;
+#[path = "site/forms.rs"]
+mod forms;
 #[path = "site/imports.rs"]
 mod imports;
 #[path = "site/languages.rs"]

@@ -12,15 +12,16 @@ use crate::app::App;
 use crate::core::source::{MAX_SOURCE, safe_name};
 use crate::core::time::Time;
 use crate::db::api_token;
-use crate::db::contest::{self, MemberRole};
+use crate::db::contest::{self, MemberRole, RoundProblem};
 use crate::db::judgement::{self, NewJudgement};
 use crate::db::participant;
-use crate::db::problem;
+use crate::db::problem::{self, Problem};
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
 use crate::judging::languages::{Language, of_file};
 use crate::text::t;
 use axum::extract::{Multipart, Path, State};
-use axum::response::{IntoResponse, Redirect};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,13 +34,56 @@ pub struct Sent<'a> {
     pub is_ignored: bool,
 }
 
+/// A source that is not accepted. The form shows it again, with the mistake at its field.
+struct Rejected {
+    language: String,
+    code: String,
+    is_ignored: bool,
+    why: Mistake,
+}
+
+impl Rejected {
+    fn of(upload: Upload, why: Mistake) -> Rejected {
+        let code = match upload.content.is_empty() {
+            true => upload.field("code").to_owned(),
+            // A form cannot choose a file again, so its text is kept.
+            false => String::from_utf8_lossy(&upload.content).replace('\0', ""),
+        };
+        Rejected {
+            language: upload.field("language").to_owned(),
+            code,
+            is_ignored: !upload.field("ignored").is_empty(),
+            why,
+        }
+    }
+
+    fn concerns_language(&self) -> bool {
+        matches!(self.why, Mistake::NoLanguage | Mistake::LanguageMissing)
+    }
+
+    fn respond(&self, page: Html<String>) -> Response {
+        (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
+    }
+}
+
+/// A mistake below the field that it concerns.
+pub fn mistake(id: &str, why: &Mistake) -> Markup {
+    html! { p.bad id=(id) role="alert" { (*why.message()) } }
+}
+
 /// The form. `last` is the language of the user's last submission.
-fn form(app: &App, last: Option<&str>, staff: bool) -> Markup {
+fn form(app: &App, last: Option<&str>, staff: bool, rejected: Option<&Rejected>) -> Markup {
+    let last = rejected.map_or(last, |one| Some(&one.language));
+    let of_language = rejected.filter(|one| one.concerns_language());
+    let of_code = rejected.filter(|one| !one.concerns_language());
+    let code = rejected.map_or("", |one| &one.code);
     html! {
         form.fields.wide method="post" enctype="multipart/form-data" {
             div.pair {
                 label { (t::Language)
-                    select #runtime name="language" {
+                    select #runtime name="language"
+                        aria-invalid=[of_language.map(|_| "true")]
+                        aria-describedby=[of_language.map(|_| "language-mistake")] {
                         option value="" { (t::SubmitByName) }
                         @for language in &app.languages {
                             option value=(language.name) data-language=(language.name)
@@ -54,18 +98,22 @@ fn form(app: &App, last: Option<&str>, staff: bool) -> Markup {
                     span.hint { (t::SubmitFileHint) }
                 }
             }
+            @if let Some(one) = of_language { (mistake("language-mistake", &one.why)) }
             div {
                 label for="code" { (t::SubmitSource) }
                 div.editor #editor {
                     textarea.source #code name="code" spellcheck="false" autocapitalize="off"
-                        autocomplete="off" aria-describedby="code-hint" {}
+                        autocomplete="off" aria-describedby="code-hint"
+                        aria-invalid=[of_code.map(|_| "true")] { "\n" (code) }
                 }
+                @if let Some(one) = of_code { (mistake("code-mistake", &one.why)) }
                 // Without the script, Tab leaves the field.
                 p.hint #code-hint hidden { (t::SubmitTabHint) }
             }
             @if staff {
                 label.check {
-                    input type="checkbox" name="ignored" value="1" checked;
+                    input type="checkbox" name="ignored" value="1"
+                        checked[rejected.is_none_or(|one| one.is_ignored)];
                     (t::SubmitIgnore)
                 }
             }
@@ -85,12 +133,36 @@ pub async fn last_language(app: &App, user: i64) -> Page<Option<String>> {
 }
 
 impl Sent<'_> {
-    /// The source of a form with the fields `language`, `file` and `code`.
-    pub fn of(app: &App, upload: Upload) -> Page<Sent<'_>> {
+    /// The language of a source. Checks its size.
+    ///
+    /// # Errors
+    /// The source is not accepted.
+    pub fn check<'a>(app: &'a App, upload: &Upload) -> Result<&'a Language, Mistake> {
         let language = match upload.field("language") {
             "" => of_file(&app.languages, &upload.file_name).ok_or(Mistake::NoLanguage),
             name => app.language(name).ok_or(Mistake::LanguageMissing),
         }?;
+        let code = upload.field("code");
+        if upload.content.is_empty() && code.is_empty() {
+            return Err(Mistake::NoSource);
+        }
+        // Line ends of text fields become shorter.
+        let bytes = match upload.content.len() {
+            0 => code.len() - code.matches("\r\n").count(),
+            bytes => bytes,
+        };
+        if bytes > MAX_SOURCE {
+            return Err(Mistake::LargeSource { bytes: MAX_SOURCE });
+        }
+        Ok(language)
+    }
+
+    /// The source of a form with the fields `language`, `file` and `code`.
+    ///
+    /// # Errors
+    /// The source is not accepted.
+    pub fn of(app: &App, upload: Upload) -> Result<Sent<'_>, Mistake> {
+        let language = Sent::check(app, &upload)?;
         let is_ignored = !upload.field("ignored").is_empty();
         let (file_name, content) = if upload.content.is_empty() {
             // Browsers send the line ends of text fields as CR LF.
@@ -102,12 +174,6 @@ impl Sent<'_> {
             let name = name.unwrap_or(&language.file_name).to_owned();
             (name, upload.content)
         };
-        if content.is_empty() {
-            return Err(Mistake::NoSource.into());
-        }
-        if content.len() > MAX_SOURCE {
-            return Err(Mistake::LargeSource { bytes: MAX_SOURCE }.into());
-        }
         Ok(Sent {
             language,
             file_name,
@@ -199,14 +265,24 @@ pub async fn problem_form(
     Path(id): Path<i64>,
 ) -> Page {
     let (problem, _) = problems::find(&app, &session, id).await?;
-    let last = last_language(&app, session.user_id()?).await?;
-    let address = format!("/problems/{id}");
+    let page = problem_page(&app, &session, &problem, None).await?;
+    Ok(page.into_response())
+}
+
+async fn problem_page(
+    app: &App,
+    session: &Session,
+    problem: &Problem,
+    rejected: Option<&Rejected>,
+) -> Page<Html<String>> {
+    let last = last_language(app, session.user_id()?).await?;
+    let address = format!("/problems/{}", problem.id);
     let main = html! {
         (crumbs(&[("/problems", &t::Problems), (&address, &problem.name)], t::Submit))
         h1 { (t::SubmitTo { problem: &problem.name }) }
-        (form(&app, last.as_deref(), false))
+        (form(app, last.as_deref(), false, rejected))
     };
-    Ok(editor_page(&session, t::Submit, main).into_response())
+    Ok(editor_page(session, t::Submit, main))
 }
 
 /// `POST /problems/{id}/submit`.
@@ -217,9 +293,16 @@ pub async fn to_problem(
     form: Multipart,
 ) -> Page {
     // A form is read only for a problem that the viewer may see.
-    problems::find(&app, &session, id).await?;
+    let (problem, access) = problems::find(&app, &session, id).await?;
     session.user_id()?;
     let upload = Upload::read(form).await?;
+    if let Err(why) = Sent::check(&app, &upload)
+        && access.submit
+    {
+        let rejected = Rejected::of(upload, why);
+        let page = problem_page(&app, &session, &problem, Some(&rejected)).await?;
+        return Ok(rejected.respond(page));
+    }
     to_submission(send_to_problem(&app, &session, id, upload, None).await?)
 }
 
@@ -260,21 +343,32 @@ pub async fn round_form(
     Path(id): Path<i64>,
 ) -> Page {
     let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
-    let last = last_language(&app, session.user_id()?).await?;
+    let page = round_page(&app, &session, &scene, &problem, None).await?;
+    Ok(page.into_response())
+}
+
+async fn round_page(
+    app: &App,
+    session: &Session,
+    scene: &Scene,
+    problem: &RoundProblem,
+    rejected: Option<&Rejected>,
+) -> Page<Html<String>> {
+    let last = last_language(app, session.user_id()?).await?;
     let times = scene.times(problem.round_id, problem.schedule());
     let name = format!("{} {}", problem.label, problem.name);
     let main = html! {
-        (scene.top(&session, Some(&name)))
-        @let link = html! { a href={ "/round-problems/" (id) } { (name) } };
+        (scene.top(session, Some(&name)))
+        @let link = html! { a href={ "/round-problems/" (problem.id) } { (name) } };
         h2 { (t::SubmitTo { problem: link }) }
         (round_state(times.begins, times.ends, Time::now()))
-        @if scene.submits(&problem) {
-            (form(&app, last.as_deref(), scene.access.manage))
+        @if scene.submits(problem) {
+            (form(app, last.as_deref(), scene.access.manage, rejected))
         } @else {
             (empty(t::RefusalRoundNotOpen, None))
         }
     };
-    Ok(editor_page(&session, t::Submit, main).into_response())
+    Ok(editor_page(session, t::Submit, main))
 }
 
 /// `POST /round-problems/{id}/submit`.
@@ -284,9 +378,16 @@ pub async fn to_round(
     Path(id): Path<i64>,
     form: Multipart,
 ) -> Page {
-    Scene::of_problem(&app, &session, id).await?;
+    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
     session.user_id()?;
     let upload = Upload::read(form).await?;
+    if let Err(why) = Sent::check(&app, &upload)
+        && scene.submits(&problem)
+    {
+        let rejected = Rejected::of(upload, why);
+        let page = round_page(&app, &session, &scene, &problem, Some(&rejected)).await?;
+        return Ok(rejected.respond(page));
+    }
     to_submission(send_to_round(&app, &session, id, upload, None).await?)
 }
 

@@ -8,13 +8,14 @@ use super::problems;
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
-use super::submit::{Sent, last_language};
+use super::submit::{Sent, last_language, mistake};
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::db::problem;
 use crate::judging::trial::{MAX_OUTPUT, Trial, Tried};
 use crate::text::t;
 use axum::extract::{Multipart, Path, State};
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use maud::{Markup, Render, html};
 use millibox_languages::program::Limits;
@@ -134,14 +135,23 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
     let upload = Upload::read(form).await?;
     // Browsers send the line ends of text fields as CR LF.
     let input = upload.field("input").replace("\r\n", "\n");
-    if input.len() > MAX_INPUT {
-        return Err(Mistake::LargeInput { bytes: MAX_INPUT }.into());
-    }
     let (language, code) = (
         upload.field("language").to_owned(),
         upload.field("code").to_owned(),
     );
-    let sent = Sent::of(app, upload)?;
+    let sent = match Sent::of(app, upload) {
+        _ if input.len() > MAX_INPUT => Err(Mistake::LargeInput { bytes: MAX_INPUT }),
+        sent => sent,
+    };
+    let sent = match sent {
+        Ok(sent) => sent,
+        // What was typed is shown again.
+        Err(why) => {
+            let why = mistake("mistake", &why);
+            let page = show(app, session, place, [&language, &code, &input], why)?;
+            return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
+        }
+    };
     let admitted = app.limits.tries.admit(user, Instant::now());
     admitted.map_err(PageError::TooOften)?;
     let trial = Trial {
