@@ -74,6 +74,8 @@ mod notices;
 mod oidc;
 mod pacer;
 mod packages;
+#[cfg(test)]
+mod pairs;
 mod participants;
 mod parts;
 mod prints;

@@ -212,6 +212,15 @@ impl Runner {
         }
     }
 
+    /// Does the next job, if one waits.
+    #[cfg(test)]
+    pub fn run_next(&self) -> Result<(), DbError> {
+        if let Some(job) = self.handle.block_on(self.next())? {
+            self.run(&job);
+        }
+        Ok(())
+    }
+
     async fn next(&self) -> Result<Option<Job>, DbError> {
         let now = Time::now();
         job::expire(&self.app.db, now).await?;

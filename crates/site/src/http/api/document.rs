@@ -44,7 +44,7 @@ fn document() -> OpenApi {
     document
 }
 
-fn json() -> String {
+pub fn json() -> String {
     document().to_pretty_json().unwrap_or_default() + "\n"
 }
 

@@ -55,6 +55,12 @@ fn documented() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(changes::changes))
 }
 
+/// The description of the interface, for tests.
+#[cfg(test)]
+pub fn description() -> String {
+    document::json()
+}
+
 /// The routes.
 pub fn routes() -> Router<Arc<App>> {
     let (operations, _) = documented().split_for_parts();
