@@ -2,11 +2,11 @@
 
 use crate::blobs::Blobs;
 use crate::core::changes::Memory;
+use crate::core::failures::Failures;
 use crate::core::password::Passwords;
 use crate::core::pending::{Pending, pending};
 use crate::core::token::Token;
 use crate::db::{Db, DbError};
-use crate::http::audit::Failures;
 use crate::http::quota::Uploaded;
 use crate::http::source::Sources;
 use crate::http::statements::Statements;

@@ -279,8 +279,8 @@ impl Provider {
         format!("{}{CALLBACK}", self.config.site)
     }
 
-    /// Begins a flow of a browser in a network. Returns the token for the browser's cookie, and the address of the provider
-    /// to which the browser must go.
+    /// Begins a flow of a browser in a network. Returns the token for the browser's cookie, and the
+    /// address of the provider to which the browser must go.
     ///
     /// # Errors
     /// The provider cannot be reached.

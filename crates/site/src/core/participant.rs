@@ -59,7 +59,7 @@ impl Schedule {
         }
     }
 
-    /// When the round is over for all participants, of whom one has the most additional time.
+    /// When the round is over for all participants. `additional` is the most time that one has.
     pub fn over(self, additional: Duration) -> Time {
         shift(self.ends, additional)
     }

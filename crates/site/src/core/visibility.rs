@@ -10,7 +10,7 @@ pub enum Relation {
     Stranger,
     /// The author.
     Author,
-    /// The owner of the problem, who does not manage the contest, after the round.
+    /// The owner of the problem after the round, without a role in the contest.
     Owner,
     /// The staff of the contest or an administrator; outside contests, the owner of the problem.
     Staff,

@@ -1,9 +1,9 @@
 //! What a user can show to act on the site, and what ends with an old password.
 //!
-//! Verifying a password takes long, and so does a sign-in at another service. Whatever a user has
-//! shown is therefore compared once more in the transaction that begins a session, adds a token or
-//! links an identity. The row of the user is locked meanwhile, so a new password either comes first
-//! and is seen, or comes later and ends the new credential.
+//! Verifying a password takes long, and so does a sign-in at another service. So the [`Proof`] that
+//! a user has shown is compared once more in the transaction that begins a session or links an
+//! identity. The row of the user is locked meanwhile, so a new password either comes first and is
+//! seen, or comes later and ends the new credential.
 
 use super::{Result, Tx, api_token, identity, reset, session, totp, values};
 

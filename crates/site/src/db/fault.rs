@@ -95,7 +95,7 @@ pub async fn open(tx: &mut Tx, version_id: i64, kind: Kind, now: Time) -> Result
     .await
 }
 
-/// Who looks at faults.
+/// The user that looks at faults.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader {
     pub user: i64,

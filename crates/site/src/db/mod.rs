@@ -30,6 +30,7 @@ pub mod participant;
 pub mod password;
 pub mod print;
 pub mod problem;
+pub mod problem_use;
 pub mod rejudging;
 pub mod reset;
 mod row;

@@ -110,7 +110,8 @@ macro_rules! sets {
 }
 
 /// Adds a set and queues its judgements, each with the version that the round or the problem
-/// currently uses. The set has only submissions that the user manages. Returns the id of the set and the number of its judgements.
+/// currently uses. The set has only submissions that the user manages. Returns the id of the set
+/// and the number of its judgements.
 pub async fn insert(tx: &mut Tx, new: &NewSet<'_>, now: Time) -> Result<(i64, u64)> {
     // Numbers and texts can always be represented in JSON.
     let filter = serde_json::to_string(new.filter).unwrap_or_default();

@@ -70,7 +70,7 @@ pub async fn user(db: &Db, hash: [u8; 32], now: Time) -> Result<Option<User>> {
     .await
 }
 
-/// Locks a session that has not expired. Returns false if there is none.
+/// Locks a session that has not expired. Returns false without such a session.
 pub async fn hold(tx: &mut Tx, hash: [u8; 32], now: Time) -> Result<bool> {
     let sql = "UPDATE session SET user_id = user_id WHERE hash = $1 AND expires_at > $2";
     Ok(tx.execute(sql, values![hash, now]).await? == 1)

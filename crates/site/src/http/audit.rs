@@ -12,7 +12,7 @@ use super::layout::page;
 use super::parts::{PAGE_ROWS, time};
 use super::session::Session;
 use crate::app::App;
-use crate::core::throttle::{self, Throttle};
+use crate::core::throttle;
 use crate::core::time::Time;
 use crate::db::audit::{self, Trail};
 use crate::db::user;
@@ -27,37 +27,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-
-/// How many failed sign-ins have an entry within [`FAILURE_WINDOW`], from one network and in all. A
-/// visitor must not be able to fill the log.
-const FAILURES_OF_NETWORK: u32 = 20;
-const ALL_FAILURES: u32 = 1000;
-const FAILURE_WINDOW: Duration = Duration::from_secs(15 * 60);
-
-/// Bounds the entries of failed sign-ins.
-#[derive(Debug)]
-pub struct Failures {
-    of_network: Throttle<IpAddr>,
-    all: Throttle<()>,
-}
-
-impl Default for Failures {
-    fn default() -> Failures {
-        Failures {
-            of_network: Throttle::new(FAILURES_OF_NETWORK, FAILURE_WINDOW),
-            all: Throttle::new(ALL_FAILURES, FAILURE_WINDOW),
-        }
-    }
-}
-
-impl Failures {
-    fn admit(&self, network: IpAddr) -> bool {
-        let now = Instant::now();
-        self.of_network.admit(network, now).is_ok() && self.all.admit((), now).is_ok()
-    }
-}
 
 /// A request that changes something. If its client leaves, it ends, unless it has begun to commit:
 /// then it continues in a task of its own, because others must learn of the change.
@@ -252,6 +222,7 @@ mod tests {
     use crate::db::tests::with_each;
     use crate::db::{setting, user::Role};
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
 
     /// A change whose client leaves before or after it commits. Returns whether the work after the
     /// commit was done.
@@ -299,16 +270,5 @@ mod tests {
                 assert_eq!(found, if commits { vec!["ada"] } else { vec![] });
             }
         });
-    }
-
-    #[test]
-    fn failures_in_the_log_are_bounded_for_each_network_and_in_all() {
-        let failures = Failures::default();
-        let network = |number: u32| IpAddr::from(Ipv4Addr::from_bits(number));
-        let admitted = (0..100).filter(|_| failures.admit(network(1)));
-        assert_eq!(admitted.count(), FAILURES_OF_NETWORK as usize);
-        assert!(failures.admit(network(2)), "others still have entries");
-        let admitted = (3..10_000).filter(|number| failures.admit(network(*number)));
-        assert!(admitted.count() < ALL_FAILURES as usize);
     }
 }

@@ -9,7 +9,7 @@ use super::quota;
 use super::refusal::Refusal;
 use super::scene::Scene;
 use super::session::Session;
-use super::{versions, vocabulary};
+use super::vocabulary;
 use crate::app::App;
 use crate::core::access::{self, JobAccess};
 use crate::core::time::Time;
@@ -237,11 +237,15 @@ pub async fn cancel(State(app): State<Arc<App>>, session: Session, Path(id): Pat
 /// Checks that the viewer could still add a job. Its creator may have lost the rights.
 async fn check_rights(app: &App, session: &Session, job: &Job) -> Page<()> {
     let work: Work = serde_json::from_str(&job.args).map_err(|_| Refusal::JobNotStopped)?;
-    if let Some(problem) = work.problem() {
-        versions::edited(app, session, problem).await?;
-    }
+    let mut problems: Vec<i64> = work.problem().into_iter().collect();
     if let Work::MergeProblems { from, .. } = work {
-        versions::edited(app, session, from).await?;
+        problems.push(from);
+    }
+    for id in problems {
+        let found = problem::by_id(&app.db, id).await?;
+        if !found.is_some_and(|one| access::problem(session.viewer(), &one).edit) {
+            return Err(PageError::NotFound);
+        }
     }
     if let Some(contest) = work.contest() {
         let scene = Scene::managed(app, session, contest).await?;

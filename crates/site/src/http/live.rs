@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 /// Streams end after this time. The browser opens another one, whose access is checked again.
 const STREAM_LASTS: Duration = Duration::from_secs(300);
 
-/// The pause before a stream looks whether its viewer sees a change.
+/// The pause before a stream compares what its viewer sees.
 const LOOK_PAUSE: Duration = Duration::from_millis(200);
 
 /// The place of a stream among those of users, or among those of guests.

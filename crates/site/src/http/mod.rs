@@ -50,7 +50,7 @@ mod account;
 mod admin;
 mod api;
 mod assets;
-pub mod audit;
+mod audit;
 mod balloons;
 mod body;
 mod chart;
@@ -290,7 +290,7 @@ fn accounts() -> Router<Arc<App>> {
         .route("/account/tokens/{id}/delete", post(tokens::delete))
 }
 
-/// Pages for administrators. To others they do not exist, whatever a request contains.
+/// Pages for administrators. To others they do not exist, even if a request is malformed.
 fn administration(app: &Arc<App>) -> Router<Arc<App>> {
     Router::new()
         .route("/users", get(users::list))

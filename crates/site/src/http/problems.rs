@@ -18,8 +18,8 @@ use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::core::visibility::visible;
 use crate::core::work::Work;
-use crate::db::contest;
 use crate::db::problem::{self, Problem, Tag, Version, Visibility};
+use crate::db::problem_use;
 use crate::db::submission::{self, Filter};
 use crate::jobs::packages as archives;
 use crate::text::t;
@@ -237,7 +237,7 @@ async fn settings(
     manifest: &Manifest,
 ) -> Page<Markup> {
     let (viewer, now) = (session.viewer(), Time::now());
-    let uses = contest::uses(&app.db, problem.id, session.user_id()?).await?;
+    let uses = problem_use::uses(&app.db, problem.id, session.user_id()?).await?;
     let kept = uses
         .iter()
         .filter(|one| !one.takes_version(viewer.is_admin(), now));

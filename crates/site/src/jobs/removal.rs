@@ -4,7 +4,7 @@ use super::{JobError, Running};
 use crate::core::time::Time;
 use crate::db::rejudging::{self, Filter, NewSet};
 use crate::db::user::{self, Role};
-use crate::db::{contest, job, problem};
+use crate::db::{contest, job, problem, problem_use};
 
 impl Running<'_> {
     pub(super) fn merge_problems(
@@ -31,9 +31,9 @@ impl Running<'_> {
             let mut page = format!("/problems/{into}");
             if rejudge {
                 let mut lines = Vec::new();
-                for one in contest::uses(&mut tx, into, creator).await? {
+                for one in problem_use::uses(&mut tx, into, creator).await? {
                     if one.takes_version(is_admin, now) {
-                        contest::use_version(&mut tx, one.round_problem_id, version).await?;
+                        problem_use::use_version(&mut tx, one.round_problem_id, version).await?;
                     } else if is_admin || one.is_managed() {
                         lines.push(format!(
                             "the round {} of the contest {} runs and keeps its version",

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const PASSWORD: &str = "correct horse";
 
-/// A contest of ada with a problem of the teacher tom, who has no role in it.
+/// A contest of ada with a problem of the teacher tom. tom has no role in the contest.
 fn foreign_contest(site: &Site) -> (Browser, Browser, Contest) {
     let mut admin = first_admin(site);
     let mut tom = new_user(site, "tom");
@@ -269,7 +269,7 @@ fn failed_sign_ins_are_in_the_log_up_to_a_bound() {
 }
 
 #[test]
-fn pages_of_administrators_are_missing_whatever_is_sent() {
+fn pages_of_administrators_are_missing_before_a_form_is_read() {
     let site = Site::start(None);
     let mut admin = first_admin(&site);
     let contest = make_contest(&mut admin);

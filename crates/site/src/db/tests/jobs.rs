@@ -175,7 +175,7 @@ fn merging_problems_does_not_change_results() {
         assert_eq!(found.problem_id, into.0);
         assert_eq!(problem::tags(db, into.0).await.unwrap().len(), 2);
         let mut tx = db.begin().await.unwrap();
-        contest::use_version(&mut tx, attached, current.id)
+        problem_use::use_version(&mut tx, attached, current.id)
             .await
             .unwrap();
         tx.commit().await.unwrap();

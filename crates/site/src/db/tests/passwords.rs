@@ -186,11 +186,12 @@ fn sign_in_and_new_password_at_the_same_moment_leave_no_session() {
         let later = NOW.after(LEASE);
         let pause = Duration::from_millis(300);
         for sign_in_first in [true, false] {
-            let sign_in = async {
+            let other = db.clone();
+            let sign_in = tokio::spawn(async move {
                 if !sign_in_first {
                     tokio::time::sleep(pause / 2).await;
                 }
-                let mut tx = db.begin().await.unwrap();
+                let mut tx = other.begin().await.unwrap();
                 let proof = Proof::Password("hash".to_owned());
                 let holds = credential::holds(&mut tx, id, &proof, false).await.unwrap();
                 tokio::time::sleep(pause).await;
@@ -201,19 +202,17 @@ fn sign_in_and_new_password_at_the_same_moment_leave_no_session() {
                 }
                 tx.commit().await.unwrap();
                 holds
-            };
-            let reset = async {
-                if sign_in_first {
-                    tokio::time::sleep(pause / 2).await;
-                }
-                let mut tx = db.begin().await.unwrap();
-                password::set(&mut tx, id, "new", None, Kept::default())
-                    .await
-                    .unwrap();
-                tokio::time::sleep(pause).await;
-                tx.commit().await.unwrap();
-            };
-            let (holds, ()) = tokio::join!(sign_in, reset);
+            });
+            if sign_in_first {
+                tokio::time::sleep(pause / 2).await;
+            }
+            let mut tx = db.begin().await.unwrap();
+            password::set(&mut tx, id, "new", None, Kept::default())
+                .await
+                .unwrap();
+            tokio::time::sleep(pause).await;
+            tx.commit().await.unwrap();
+            let holds = sign_in.await.unwrap();
             assert_eq!(holds, sign_in_first);
             assert_eq!(left(db, id).await, [0; 4], "{sign_in_first}");
             let mut tx = db.begin().await.unwrap();

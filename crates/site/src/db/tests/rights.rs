@@ -146,7 +146,7 @@ fn merge_switches_rounds_that_are_managed_and_do_not_run() {
         let world = world(db).await;
         // The rounds of these tests have no times, so they run.
         let taken = async |user, is_admin, now| {
-            let uses = contest::uses(db, world.problem.0, user).await.unwrap();
+            let uses = problem_use::uses(db, world.problem.0, user).await.unwrap();
             let taken = uses
                 .into_iter()
                 .filter(|one| one.takes_version(is_admin, now));
