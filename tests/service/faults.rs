@@ -71,7 +71,7 @@ fn killed_after(script: &str, output: &str) -> Value {
     let headers = [("prefer", "respond-async")];
     let answer = server.request("POST", "/v1/runs", &headers, request.to_string());
     let id = answer.json()["id"].as_str().expect("an id").to_owned();
-    let head = format!("GET /v1/runs/{id}/events HTTP/1.1\r\nHost: x\r\n\r\n");
+    let head = format!("GET /v1/runs/{id}/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let mut events = server.connection(head.as_bytes());
     let mut text = Vec::new();
     let is_written = |text: &[u8]| {

@@ -68,7 +68,7 @@ fn body_of_a_gibibyte_is_cut_off_and_memory_stays_bounded() {
                 false => format!("Content-Length: {BODY_BYTES}"),
             };
             let head = format!(
-                "{method} {path} HTTP/1.1\r\nHost: x\r\n\
+                "{method} {path} HTTP/1.1\r\nHost: localhost\r\n\
                  Content-Type: application/json\r\n{length}\r\n\r\n"
             );
             let (sent, status) = send_endlessly(server.connection(head.as_bytes()), is_chunked);
@@ -87,7 +87,7 @@ fn body_of_a_gibibyte_is_cut_off_and_memory_stays_bounded() {
 fn hundred_thousand_headers_are_refused() {
     let server = Server::with_config("", CONFIG);
     let before = server.peak_memory_bytes();
-    let mut head = b"GET /healthz HTTP/1.1\r\nHost: x\r\n".to_vec();
+    let mut head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n".to_vec();
     for number in 0..HEADERS {
         write!(head, "h{number}: 1\r\n").expect("memory");
     }
@@ -111,7 +111,7 @@ fn slow_and_silent_clients_do_not_delay_others() {
     let body = json!({ "command": ["echo", "slow"] }).to_string();
     let length = body.len();
     let request = format!(
-        "POST /v1/runs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+        "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
          Content-Length: {length}\r\n\r\n{body}"
     );
     // Half-open and silent connections, and requests whose rest never arrives.

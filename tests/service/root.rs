@@ -163,7 +163,7 @@ fn user_files_and_addresses_of_a_service_of_root_are_usable() {
         (61235, 61236, 0o660)
     );
     let mut stream = UnixStream::connect(&socket).unwrap();
-    let head = b"GET /v1/info HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let head = b"GET /v1/info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     stream.write_all(head).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

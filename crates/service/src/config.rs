@@ -2,9 +2,11 @@
 //! everything.
 
 mod origin;
+mod requests;
 mod served;
 
 pub use origin::{Origin, OriginError};
+pub use requests::RequestsConfig;
 pub use served::{ServedDialect, ServedDialectError};
 
 use crate::core::program::RunLimits;
@@ -39,6 +41,8 @@ pub struct Config {
     pub queue: QueueConfig,
     /// Bounds of running requests.
     pub running: RunningConfig,
+    /// The memory of the service that requests hold.
+    pub requests: RequestsConfig,
     /// Stored files.
     pub files: FilesConfig,
     /// Stored results of runs and judgings.
@@ -381,6 +385,7 @@ impl Default for Config {
             limits: LimitsConfig::default(),
             queue: QueueConfig::default(),
             running: RunningConfig::default(),
+            requests: RequestsConfig::default(),
             files: FilesConfig::default(),
             results: ResultsConfig::default(),
             suites: None,

@@ -173,6 +173,20 @@ fn messages_of_the_service_match_the_golden_files() {
                 &ExecutionError::Files(FilesError::Path("../a".into())),
             ),
             (
+                "FilesError::TooLarge",
+                &ExecutionError::Files(FilesError::TooLarge {
+                    bytes: 9,
+                    max_bytes: 8,
+                }),
+            ),
+            (
+                "FilesError::TooMany",
+                &ExecutionError::Files(FilesError::TooMany {
+                    count: 9,
+                    max_count: 8,
+                }),
+            ),
+            (
                 "StoreError::Digest",
                 &StoreError::Digest {
                     found: "aa".to_owned(),
@@ -184,6 +198,20 @@ fn messages_of_the_service_match_the_golden_files() {
                 &StoreError::Full {
                     bytes: 8,
                     max_bytes: 9,
+                },
+            ),
+            (
+                "StoreError::Share",
+                &StoreError::Share {
+                    bytes: 8,
+                    records: 2,
+                },
+            ),
+            (
+                "StoreError::Name",
+                &StoreError::Name {
+                    bytes: 9,
+                    max_bytes: 8,
                 },
             ),
             ("StoreError::Interrupted", &StoreError::Interrupted),
@@ -232,6 +260,13 @@ fn messages_of_the_service_match_the_golden_files() {
                 "Refusal::TooMuchMemory",
                 &Refusal::TooMuchMemory {
                     memory_bytes: 9,
+                    max_bytes: 8,
+                },
+            ),
+            (
+                "Refusal::TooLarge",
+                &Refusal::TooLarge {
+                    bytes: 9,
                     max_bytes: 8,
                 },
             ),

@@ -89,6 +89,7 @@ mod tests {
             memory_bytes: 0,
             queued: 0,
             queued_bytes: 0,
+            held_bytes: 0,
         };
         for executed in 0..700 {
             samples.add(Sample {

@@ -4,12 +4,13 @@ use crate::config::Config;
 use crate::core::Stage;
 use crate::core::catalog::Catalog;
 use crate::core::engine::Engine;
-use crate::core::files::FileStore;
+use crate::core::files::{FileStore, StoreBounds};
 use crate::core::program::{
     Attachment, ProgramError, ProgramReport, ProgramRun, Runner, command_world,
 };
-use crate::core::queue::{Bounds, Queue};
+use crate::core::queue::{Bounds, ClientId, Queue};
 use crate::core::registry::RegistryBounds;
+use crate::core::share::{Bound, Pool};
 use crate::dialects::go_judge::GoJudge;
 use crate::dialects::piston::packages::{self, Package, PackageError};
 use crate::http::v1::attach::Consoles;
@@ -31,6 +32,9 @@ use std::time::{Duration, Instant};
 /// Number of simultaneous runs for each CPU, for runs that are limited by real time.
 const REAL_SLOTS_PER_CPU: usize = 8;
 
+/// Maximum number of descriptors of interactive requests that wait or run.
+const MAX_DESCRIPTORS: u64 = 4096;
+
 /// The time limit of the trial run at the start, which usually takes milliseconds. A machine that
 /// needs longer is overloaded, but it may still be able to run programs.
 const TRIAL_TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -48,6 +52,13 @@ pub struct Service {
     pub jobs: Jobs,
     /// The clients' ends of interactive programs.
     pub consoles: Consoles,
+    /// Connections that stay open, such as event streams and WebSockets. They are at most half of
+    /// all connections, so that requests always find one.
+    pub streams: Pool<ClientId>,
+    /// Bytes of bodies that are being read, or whose requests wait or run.
+    pub bodies: Pool<ClientId>,
+    /// Descriptors of interactive requests, which need them before they are admitted.
+    pub descriptors: Pool<ClientId>,
     /// Figures for Prometheus.
     pub metrics: Metrics,
     /// The load of the last minutes.
@@ -154,12 +165,16 @@ impl Service {
             0 => available_bytes() / 4 * 3,
             bytes => bytes,
         };
-        let files = FileStore::new(
-            config.files.directory.clone(),
-            config.files.max_bytes,
-            Duration::from_secs(config.files.keep_s),
-        )
-        .map_err(StartError::Files)?;
+        let tokens = Tokens::new(&config.token);
+        let is_divided = tokens.are_several();
+        let share_of = |total| Bound { total, is_divided };
+        let store = StoreBounds {
+            bytes: share_of(config.files.max_bytes),
+            keep: Duration::from_secs(config.files.keep_s),
+            heir: tokens.only_client(),
+        };
+        let files = FileStore::new(config.files.directory.clone(), store);
+        let files = files.map_err(StartError::Files)?;
         let piston_packages = packages::load(&config.piston_packages)?;
         let engine = Engine::start(builder, cpu_slots, real_slots, stage)?;
         let supervisor = engine.supervisor(crate::core::engine::Lane::CpuTime)?;
@@ -179,10 +194,16 @@ impl Service {
             memory_bytes,
             queued: config.queue.max_requests,
             queued_bytes: config.queue.max_bytes,
+            held_bytes: config.requests.held_bytes(),
+            is_divided,
         });
         Ok(Arc::new(Service {
-            judge0: crate::dialects::judge0::Judge0::new(&config, catalog.runtimes()),
-            tokens: Tokens::new(&config.token),
+            judge0: crate::dialects::judge0::Judge0::new(&config, catalog.runtimes(), is_divided),
+            streams: Pool::new(share_of(config.max_connections as u64 / 2)),
+            descriptors: Pool::new(share_of(MAX_DESCRIPTORS)),
+            bodies: Pool::new(share_of(config.queue.max_bytes)),
+            consoles: Consoles::default(),
+            tokens,
             runner: Runner {
                 engine,
                 catalog,
@@ -194,7 +215,6 @@ impl Service {
                 max_bytes: config.results.max_bytes,
                 max_log_bytes: config.results.max_event_bytes,
             }),
-            consoles: Consoles::default(),
             metrics: Metrics::new(),
             go_judge: GoJudge::new(real_slots),
             piston_packages,

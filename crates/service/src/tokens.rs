@@ -37,6 +37,7 @@ impl Client {
             flow: 0,
             memory_bytes: 0,
             size_bytes: size_bytes as u64,
+            held_bytes: 0,
             patience,
         }
     }
@@ -82,6 +83,20 @@ impl Tokens {
     /// Whether requests need a token.
     pub fn are_required(&self) -> bool {
         !self.clients.is_empty()
+    }
+
+    /// Whether several clients share the service.
+    pub fn are_several(&self) -> bool {
+        self.clients.len() > 1
+    }
+
+    /// The only client, if there is only one.
+    pub fn only_client(&self) -> Option<ClientId> {
+        match &self.clients[..] {
+            [] => Some(0),
+            [(_, client)] => Some(client.id),
+            _ => None,
+        }
     }
 
     /// The client of a token. Without configured tokens, every request has the same client.

@@ -21,7 +21,7 @@ fn send(judge: &Judge, body: &str) -> TcpStream {
     let length = body.len();
     write!(
         stream,
-        "POST /run HTTP/1.1\r\nHost: judge\r\nContent-Length: {length}\r\n\r\n{body}"
+        "POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n{body}"
     )
     .unwrap();
     stream

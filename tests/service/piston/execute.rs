@@ -188,7 +188,7 @@ fn disconnected_client_frees_its_place() {
     let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).unwrap();
     write!(
         stream,
-        "POST /api/v2/execute HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n\
+        "POST /api/v2/execute HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
         body.len()
     )

@@ -20,7 +20,7 @@ enum Frame {
 impl Socket {
     fn open(server: &Server, id: &str) -> Socket {
         let head = format!(
-            "GET /v1/runs/{id}/attach HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n\
+            "GET /v1/runs/{id}/attach HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n\
              Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
              Sec-WebSocket-Protocol: millibox.v1\r\n\r\n"

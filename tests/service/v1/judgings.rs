@@ -152,7 +152,7 @@ fn begin(server: &Server, source: &str) -> String {
     let answer = server.request("POST", "/v1/judgings", &headers, body);
     assert_eq!(answer.status, 202, "{answer:?}");
     let path = answer.header("location").unwrap().to_owned();
-    let events = format!("GET {path}/events HTTP/1.1\r\nHost: x\r\n\r\n");
+    let events = format!("GET {path}/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let events = BufReader::new(server.connection(events.as_bytes()));
     let compiled = events.lines().find(|line| {
         let line = line.as_ref().expect("the judging has events");

@@ -114,7 +114,7 @@ fn unix_socket_serves_everything_and_replaces_a_stale_one() {
     let path_text = path.to_str().unwrap();
     let ask = || {
         let mut stream = UnixStream::connect(&path).unwrap();
-        let head = b"GET /v1/info HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+        let head = b"GET /v1/info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         stream.write_all(head).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -141,13 +141,13 @@ fn hostile_requests_do_not_stop_the_others() {
     // Headers that never end, and a body that never arrives.
     let half_open: Vec<_> = (0..200)
         .map(|number| match number % 2 {
-            0 => server.connection(b"GET / HTTP/1.1\r\nHost: x\r\nX: "),
-            _ => {
-                server.connection(b"POST /v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
-            }
+            0 => server.connection(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "),
+            _ => server.connection(
+                b"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
+            ),
         })
         .collect();
-    let mut many = b"GET /v1/info HTTP/1.1\r\nHost: x\r\n".to_vec();
+    let mut many = b"GET /v1/info HTTP/1.1\r\nHost: localhost\r\n".to_vec();
     for number in 0..100_000 {
         write!(many, "X-{number}: x\r\n").unwrap();
     }
@@ -163,7 +163,7 @@ fn hostile_requests_do_not_stop_the_others() {
     );
     let body = "x".repeat(1 << 20);
     let large = format!(
-        "POST /v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+        "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n",
         1_u64 << 30
     );
     let mut large = server.connection(large.as_bytes());
@@ -226,7 +226,7 @@ fn dialects_are_served_below_their_prefixes() {
 
 /// Sends the headers of a request without a body, then waits until a handler may have answered it.
 fn send_headers(stream: &mut TcpStream, headers: &str) {
-    let head = format!("POST /nowhere HTTP/1.1\r\nHost: service\r\n{headers}\r\n");
+    let head = format!("POST /nowhere HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(100));
 }
@@ -237,7 +237,7 @@ fn connection_continues_after_a_body_that_no_handler_reads() {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     send_headers(&mut stream, "Content-Length: 4\r\n");
     stream.write_all(b"null").unwrap();
-    let next = "GET /healthz HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n";
+    let next = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     stream.write_all(next.as_bytes()).unwrap();
     let answers = read_to_end(stream);
     assert!(answers.starts_with("HTTP/1.1 404 "), "{answers}");

@@ -338,6 +338,7 @@ mod tests {
             memory_bytes: 0,
             queued: 4,
             queued_bytes: 0,
+            held_bytes: 0,
         };
         let samples = [0, 3, 3, 10].map(|executed| Sample {
             load,

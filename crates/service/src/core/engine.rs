@@ -6,9 +6,10 @@
 //! has several slots for each CPU, for runs whose limit is real time and whose callers would rather
 //! share a CPU than wait. A supervisor that ends is replaced, and its runs are started once more.
 
+use super::budget::Budget;
 use super::execution::{
-    Capture, Captured, Excess, Execution, ExecutionError, ExecutionLimits, ExecutionReport, Input,
-    Output, Stream,
+    Capture, Captured, Content, Excess, Execution, ExecutionError, ExecutionLimits,
+    ExecutionReport, Input, Output, Stream,
 };
 use super::workspace::{self, Stage, Workspace};
 use bytes::BytesMut;
@@ -19,6 +20,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Maximum number of bytes that are read from a stream with one system call.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -169,22 +171,26 @@ impl Engine {
             prepared,
             current_dir,
             files,
+            files_bytes,
             streams,
             outputs,
+            budget,
             limits,
         } = execution;
         let terminal = streams.terminal;
         let mut ends = Ends::default();
-        let stdin = ends.input(streams.stdin)?;
-        let stdout = ends.output(1, streams.stdout)?;
-        let stderr = ends.output(2, streams.stderr)?;
+        let stdin = ends.input(streams.stdin).await?;
+        let stdout = ends.output(1, streams.stdout).await?;
+        let stderr = ends.output(2, streams.stderr).await?;
         let mut extra = Vec::with_capacity(streams.extra.len());
         for (index, stream) in streams.extra.into_iter().enumerate() {
             extra.push(match stream {
-                Stream::Input(input) => ends.input(input)?,
-                Stream::Output(output) => ends.output(index + 3, output)?,
+                Stream::Input(input) => ends.input(input).await?,
+                Stream::Output(output) => ends.output(index + 3, output).await?,
             });
         }
+        // Large inputs are passed on as long as the run lasts.
+        let _feeding = std::mem::take(&mut ends.feeding);
         let has_extra = !extra.is_empty();
         let needs_stage = !files.is_empty() || !outputs.is_empty() || has_extra || terminal;
         let mut workspace = None;
@@ -192,7 +198,7 @@ impl Engine {
         let mut request = if needs_stage {
             let stage = self.shared.stage.clone().ok_or(ExecutionError::NoStage)?;
             let (ours, socket) = workspace::pair()?;
-            let archive = workspace::archive(files, Path::new(&current_dir)).await?;
+            let archive = workspace::archive(files, Path::new(&current_dir), files_bytes).await?;
             let sent = Workspace::begin(ours, archive, stdin, extra, terminal)?;
             workspace = Some(sent);
             Request::from_descriptor(stage)
@@ -239,13 +245,14 @@ impl Engine {
                 None => Ok(()),
             }
         };
-        let (result, captured, exchanged) = tokio::join!(wait, ends.read_all(&kill), exchange);
+        let (result, captured, exchanged) =
+            tokio::join!(wait, ends.read_all(&kill, &budget), exchange);
         let (result, captured) = (result?, captured?);
         let mut result: RunResult = result;
         let mut returned = Vec::new();
         if let Some(workspace) = workspace {
             match exchanged {
-                Ok(()) => returned = workspace.read_outputs(outputs).await?,
+                Ok(()) => returned = workspace.read_outputs(outputs, budget).await?,
                 // The run's own result is more informative, unless this failure ended the run.
                 Err(failure) if matches!(result.outcome, Outcome::Exited(127)) => {
                     workspace::fail(&mut result, &failure, &program)?;
@@ -374,6 +381,7 @@ impl Execution {
             prepared: self.prepared.clone(),
             current_dir: self.current_dir.clone(),
             files: self.files.clone(),
+            files_bytes: self.files_bytes,
             streams: super::execution::Streams {
                 stdin: self.streams.stdin.repeat()?,
                 stdout: self.streams.stdout.repeat()?,
@@ -382,6 +390,7 @@ impl Execution {
                 terminal: self.streams.terminal,
             },
             outputs: self.outputs.clone(),
+            budget: Budget::new(self.budget.left()),
             limits: self.limits.clone(),
         })
     }
@@ -403,6 +412,7 @@ impl Output {
             Output::Discard => Some(Output::Discard),
             Output::Capture(capture) => Some(Output::Capture(capture.clone())),
             Output::SameAs(number) => Some(Output::SameAs(*number)),
+            Output::Content(content) => Some(Output::Content(content.clone())),
             Output::Descriptor(_) => None,
         }
     }
@@ -416,6 +426,8 @@ struct Ends {
     writers: Vec<(usize, Arc<OwnedFd>)>,
     /// The highest descriptor number.
     last: usize,
+    /// Tasks that pass on large inputs.
+    feeding: Vec<AbortOnDropHandle<()>>,
 }
 
 struct Reader {
@@ -425,15 +437,21 @@ struct Reader {
 }
 
 impl Ends {
-    fn input(&mut self, input: Input) -> Result<Option<Arc<OwnedFd>>, ExecutionError> {
+    async fn input(&mut self, input: Input) -> Result<Option<Arc<OwnedFd>>, ExecutionError> {
         Ok(match input {
             Input::Empty => None,
-            Input::Content(content) => Some(Arc::new(content.open()?)),
+            Input::Content(content) => Some(self.content(content).await?),
             Input::Descriptor(descriptor) => Some(Arc::new(descriptor)),
         })
     }
 
-    fn output(
+    async fn content(&mut self, content: Content) -> Result<Arc<OwnedFd>, ExecutionError> {
+        let opened = content.open().await?;
+        self.feeding.extend(opened.feeding);
+        Ok(Arc::new(opened.descriptor))
+    }
+
+    async fn output(
         &mut self,
         number: usize,
         output: Output,
@@ -442,6 +460,7 @@ impl Ends {
         Ok(match output {
             Output::Discard => None,
             Output::Descriptor(descriptor) => Some(Arc::new(descriptor)),
+            Output::Content(content) => Some(self.content(content).await?),
             Output::SameAs(other) => self
                 .writers
                 .iter()
@@ -465,12 +484,16 @@ impl Ends {
     }
 
     /// Reads all captured streams to their ends.
-    async fn read_all(mut self, kill: &impl Fn()) -> Result<Vec<Captured>, ExecutionError> {
+    async fn read_all(
+        mut self,
+        kill: &impl Fn(),
+        budget: &Budget,
+    ) -> Result<Vec<Captured>, ExecutionError> {
         self.writers.clear();
         let mut captured = vec![Captured::default(); self.last + 1];
         let streams = self.readers.into_iter().map(|reader| {
             let number = reader.number;
-            async move { (number, reader.read(kill).await) }
+            async move { (number, reader.read(kill, budget).await) }
         });
         for (number, stream) in futures_util::future::join_all(streams).await {
             captured[number] = stream?;
@@ -480,7 +503,7 @@ impl Ends {
 }
 
 impl Reader {
-    async fn read(mut self, kill: &impl Fn()) -> Result<Captured, ExecutionError> {
+    async fn read(mut self, kill: &impl Fn(), budget: &Budget) -> Result<Captured, ExecutionError> {
         let max_bytes = self.capture.max_bytes;
         let end_bytes = match self.capture.excess {
             Excess::End => max_bytes,
@@ -503,7 +526,8 @@ impl Reader {
             }
             let new = chunk.split().freeze();
             let room = max_bytes.saturating_sub(kept.len() as u64);
-            let room = usize::try_from(room).unwrap_or(usize::MAX).min(new.len());
+            let room = budget.take(room.min(new.len() as u64));
+            let room = usize::try_from(room).unwrap_or(usize::MAX);
             total += new.len() as u64;
             if room > 0 {
                 let new = new.slice(..room);
@@ -521,21 +545,5 @@ impl Reader {
             bytes: kept.freeze(),
             total,
         })
-    }
-}
-
-impl super::execution::Content {
-    /// An open file with these bytes, at its beginning.
-    pub(crate) fn open(self) -> Result<OwnedFd, ExecutionError> {
-        match self {
-            super::execution::Content::Bytes(bytes) => workspace::memory_file(&bytes),
-            super::execution::Content::File(file) => {
-                // A new open file description, so that each run has its own file offset.
-                let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&*file));
-                std::fs::File::open(path)
-                    .map(Into::into)
-                    .map_err(ExecutionError::system("open a stored file"))
-            }
-        }
     }
 }

@@ -1,10 +1,12 @@
 //! One sandboxed process: the program with its limits, and its report.
 
+use super::budget::Budget;
+use super::files::StoredFile;
 use bytes::Bytes;
 use millibox::{Figures, Outcome, Prepared, RunError, Start, World};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -31,8 +33,13 @@ pub struct Execution {
     pub files: Vec<InputFile>,
     /// Standard input, output and error, and additional descriptors from 3 on.
     pub streams: Streams,
+    /// Maximum size of all these files, in bytes.
+    pub files_bytes: u64,
     /// Files of the working directory that are returned.
     pub outputs: Vec<OutputFile>,
+    /// The bytes of captured streams and returned files that are kept. Executions of one request
+    /// may share a budget.
+    pub budget: Budget,
     /// The limits.
     pub limits: ExecutionLimits,
 }
@@ -90,13 +97,49 @@ pub enum InputContent {
 /// is returned as a tar archive of files, directories and symbolic links.
 pub const WHOLE_DIRECTORY: &str = ".";
 
-/// Bytes, in memory or in a file.
+/// Bytes, in memory or in a file. A run receives a copy, and never a descriptor of the file: it
+/// could open the descriptor again, with the rights of its user, and change the file for others.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// In memory.
     Bytes(Bytes),
-    /// In an open file, which is read from its beginning.
-    File(Arc<std::fs::File>),
+    /// A stored file.
+    Stored(StoredFile),
+    /// A file of the host, which the operator allows.
+    Host(HostFile),
+}
+
+/// A regular file of the host.
+#[derive(Debug, Clone)]
+pub struct HostFile {
+    path: PathBuf,
+    pub(super) bytes: u64,
+}
+
+impl HostFile {
+    /// A file that can be read.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is not a regular file.
+    pub fn new(path: PathBuf) -> std::io::Result<HostFile> {
+        let file = open_regular(&path)?;
+        let bytes = file.metadata()?.len();
+        Ok(HostFile { path, bytes })
+    }
+
+    pub(super) fn open(&self) -> std::io::Result<std::fs::File> {
+        open_regular(&self.path)
+    }
+}
+
+fn open_regular(path: &Path) -> std::io::Result<std::fs::File> {
+    let is_regular = path.metadata()?.is_file();
+    let file = std::fs::File::open(path)?;
+    if is_regular && file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let kind = std::io::ErrorKind::InvalidInput;
+    Err(std::io::Error::new(kind, "not a regular file"))
 }
 
 /// The descriptors of a program.
@@ -146,6 +189,8 @@ pub enum Output {
     /// The bytes go to the captured stream with this number, in the order in which they are
     /// written.
     SameAs(usize),
+    /// Bytes that the program can read, although the stream is for output.
+    Content(Content),
     /// A descriptor, such as the end of a pipe or a terminal.
     Descriptor(OwnedFd),
 }
@@ -371,6 +416,22 @@ pub enum FilesError {
     /// The path of a file cannot be stored in an archive.
     #[error("the path {0:?} cannot be used")]
     Path(PathBuf),
+    /// All files together are larger than the working directory.
+    #[error("the files have {bytes} bytes; the working directory holds {max_bytes}")]
+    TooLarge {
+        /// The sum of their sizes.
+        bytes: u64,
+        /// The size of the working directory.
+        max_bytes: u64,
+    },
+    /// There are more files than the working directory can hold.
+    #[error("{count} files are more than the {max_count} that the working directory holds")]
+    TooMany {
+        /// Their number.
+        count: u64,
+        /// The number that the working directory holds.
+        max_count: u64,
+    },
 }
 
 impl ExecutionError {

@@ -7,7 +7,7 @@
 
 use super::engine::{Engine, Lane, allowed_cpus};
 use super::execution::Content;
-use super::program::Runner;
+use super::program::{Runner, Source};
 use super::queue::{Permit, Refusal, Ticket};
 use millibox::Supervisor;
 use millibox_judge::judge::{
@@ -36,7 +36,7 @@ pub struct Judging {
     /// The problem package, a zip archive.
     pub package: Content,
     /// The sources of the submission.
-    pub submission: Vec<super::catalog::SourceFile>,
+    pub submission: Vec<Source>,
     /// The language of the submission; if absent, the file extensions decide.
     pub language: Option<String>,
     /// Whether judging stops at the first test that is not accepted.
@@ -192,6 +192,7 @@ pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, Judgi
     let ticket = Ticket {
         lane: Lane::CpuTime,
         memory_bytes: judging.default_memory_bytes,
+        held_bytes: held_bytes(&judging),
         ..judging.ticket
     };
     let permit = runner.queue.admit(ticket).await?;
@@ -251,13 +252,9 @@ impl Package {
         let mut file = std::fs::File::create(&path).map_err(&failed)?;
         match content {
             Content::Bytes(bytes) => file.write_all(&bytes).map_err(&failed)?,
-            Content::File(stored) => {
-                let from = format!(
-                    "/proc/self/fd/{}",
-                    std::os::fd::AsRawFd::as_raw_fd(&*stored)
-                );
-                let mut stored = std::fs::File::open(from).map_err(&failed)?;
-                std::io::copy(&mut stored, &mut file).map_err(&failed)?;
+            stored => {
+                let mut reader = stored.reader().map_err(&failed)?;
+                std::io::copy(&mut reader, &mut file).map_err(&failed)?;
             }
         }
         drop(file);
@@ -424,9 +421,16 @@ impl Drop for BusyCpu {
     }
 }
 
-fn write_sources(
-    sources: &[super::catalog::SourceFile],
-) -> Result<tempfile::TempDir, JudgingError> {
+/// The memory of the service that a judging needs: the request, and its sources while they are
+/// written to the disk. A package is copied from file to file.
+fn held_bytes(judging: &Judging) -> u64 {
+    let sources = judging.submission.iter();
+    sources
+        .map(|source| source.content.bytes())
+        .fold(judging.ticket.size_bytes, u64::saturating_add)
+}
+
+fn write_sources(sources: &[Source]) -> Result<tempfile::TempDir, JudgingError> {
     let failed = system("store the submission");
     let directory = millibox_package::temporary::directory().map_err(&failed)?;
     for source in sources {
@@ -442,7 +446,9 @@ fn write_sources(
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(&failed)?;
         }
-        std::fs::write(path, &source.bytes).map_err(&failed)?;
+        let mut file = std::fs::File::create(path).map_err(&failed)?;
+        let mut reader = source.content.reader().map_err(&failed)?;
+        std::io::copy(&mut reader, &mut file).map_err(&failed)?;
     }
     Ok(directory)
 }

@@ -3,9 +3,10 @@
 //! This file defines the request, the events and the answer. `runner` carries out the request: it
 //! admits the run, compiles the program and executes the tests in order. `environment` decides what
 //! a program finds in its sandbox, and turns one test into an
-//! [`Execution`](super::execution::Execution).
+//! [`Execution`](super::execution::Execution). `keep` bounds the output of all tests together.
 
 mod environment;
+mod keep;
 mod runner;
 
 pub use environment::{
@@ -13,17 +14,20 @@ pub use environment::{
 };
 pub use runner::Runner;
 
+use super::budget::{MAX_RENDERED_BYTES, Plan, archive_bytes, outputs_bytes, stdin_bytes};
 use super::catalog::{CatalogError, CompileLimits, Compiled, Program, Runtime, SourceFile};
 use super::compare::Comparison;
 use super::engine::Lane;
 use super::execution::{
     Blame, Content, Excess, ExecutionError, ExecutionReport, InputFile, OutputFile,
 };
-use super::queue::{Refusal, Ticket};
+use super::queue::{Held, Refusal, Ticket};
+use super::workspace::check_files;
 use bytes::Bytes;
 use millibox_languages::compile::CompileError;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -51,6 +55,10 @@ pub struct ProgramRun {
     pub limits: RunLimits,
     /// Files that are returned after each test.
     pub outputs: Vec<OutputFile>,
+    /// Maximum number of bytes of the output of all tests that the report keeps.
+    pub answer_bytes: u64,
+    /// Whether the report keeps only the output of the last test.
+    pub keeps_last: bool,
     /// How standard output is kept.
     pub stdout: Keep,
     /// How standard error is kept.
@@ -67,7 +75,7 @@ pub enum ProgramSource {
         /// The language.
         runtime: Arc<Runtime>,
         /// The sources.
-        files: Vec<SourceFile>,
+        files: Vec<Source>,
         /// The main source or class, if there are several.
         entry: Option<String>,
         /// Limits of the compiler.
@@ -83,6 +91,24 @@ pub enum ProgramSource {
     Program(Arc<Program>),
 }
 
+/// A source of a program.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Relative, without `..`.
+    pub path: PathBuf,
+    /// The content.
+    pub content: Content,
+}
+
+impl From<SourceFile> for Source {
+    fn from(file: SourceFile) -> Source {
+        Source {
+            path: file.path,
+            content: Content::Bytes(file.bytes),
+        }
+    }
+}
+
 /// One input of a program.
 #[derive(Debug, Clone, Default)]
 pub struct Test {
@@ -93,7 +119,7 @@ pub struct Test {
     /// Further arguments.
     pub args: Vec<OsString>,
     /// The output to compare with.
-    pub expected: Option<Bytes>,
+    pub expected: Option<Content>,
     /// How it is compared.
     pub comparison: Comparison,
 }
@@ -198,6 +224,8 @@ pub struct ProgramReport {
     pub setup: Duration,
     /// Time from the request to the result.
     pub total: Duration,
+    /// The memory that the report and its answer occupy. It must be kept until the answer is sent.
+    pub held: Arc<Held>,
 }
 
 /// The result of one test.
@@ -235,12 +263,70 @@ impl ProgramError {
     pub fn blame(&self) -> Blame {
         match self {
             ProgramError::Catalog(error) if error.is_service_failure() => Blame::Service,
-            ProgramError::Refused(Refusal::TooMuchMemory { .. })
-            | ProgramError::Catalog(_)
-            | ProgramError::NoCommand => Blame::Request,
+            ProgramError::Refused(refusal) if refusal.is_final() => Blame::Request,
+            ProgramError::Catalog(_) | ProgramError::NoCommand => Blame::Request,
             ProgramError::Refused(_) => Blame::Service,
             ProgramError::Execution(error) => error.blame(),
         }
+    }
+}
+
+impl ProgramRun {
+    /// Checks that the files fit into the working directory.
+    ///
+    /// # Errors
+    /// There are too many, or they are too large together.
+    pub fn check(&self) -> Result<(), ExecutionError> {
+        let mut files = self.files.clone();
+        files.extend(self.sources_beside());
+        check_files(&files, self.limits.work_bytes).map_err(ExecutionError::Files)
+    }
+
+    /// The bytes of output that the service keeps while one test runs.
+    fn test_bytes(&self) -> u64 {
+        let stderr = match self.stderr.into_stdout {
+            true => 0,
+            false => self.stderr.max_bytes,
+        };
+        outputs_bytes(&self.outputs, self.answer_bytes)
+            .saturating_add(self.stdout.max_bytes)
+            .saturating_add(stderr)
+    }
+
+    /// The memory of the service that the run may need: the request, its sources, the files, the
+    /// largest input and expected output, the output of the running test, and the answer with its
+    /// rendered form.
+    pub fn plan(&self) -> Plan {
+        let sources = match &self.source {
+            ProgramSource::Sources { files, .. } => files
+                .iter()
+                .map(|file| file.content.bytes())
+                .fold(0, u64::saturating_add),
+            ProgramSource::Command(_) | ProgramSource::Program(_) => 0,
+        };
+        let largest = |size: fn(&Test) -> u64| self.tests.iter().map(size).max().unwrap_or(0);
+        let test = self.test_bytes();
+        let kept = match self.keeps_last {
+            true => 1,
+            false => self.tests.len() as u64,
+        };
+        let kept = test.saturating_mul(kept);
+        let rendered = kept.saturating_mul(MAX_RENDERED_BYTES);
+        let rendered = rendered.min(self.answer_bytes.max(test));
+        let kept = kept.min(rendered);
+        Plan::default()
+            .add(self.ticket.size_bytes)
+            .add(sources)
+            .add(archive_bytes(&self.files))
+            .add(archive_bytes(&self.sources_beside()))
+            .add(largest(|test| stdin_bytes(test.stdin.as_ref())))
+            .add(largest(|test| {
+                test.expected.as_ref().map_or(0, Content::bytes)
+            }))
+            .add(test)
+            // As bytes, as text, and in an answer that grows.
+            .add(kept.saturating_mul(2))
+            .add(rendered.saturating_mul(2))
     }
 }
 

@@ -9,11 +9,22 @@
 //! request in turn keeps its place until its memory is free, so that small requests, of either
 //! lane, do not starve a large one.
 
-mod refusal;
+//!
+//! Besides a slot and the memory of its program, a request holds memory of the service: files that
+//! it refers to, outputs, and the answer until it is sent. The queue charges that memory as well. A
+//! client that holds its share of it waits until its own requests free some.
+//!
+//! A request with many tests gives its slot to other clients between two tests, if any wait.
 
+mod permit;
+mod refusal;
+mod state;
+
+pub use permit::{Held, Permit};
 pub use refusal::Refusal;
 
 use super::engine::Lane;
+use super::share::Bound;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,9 +53,20 @@ pub struct Bounds {
     pub queued: usize,
     /// The maximum sum of the sizes of the waiting requests, in bytes.
     pub queued_bytes: u64,
+    /// The maximum sum of the service's own memory that requests hold, in bytes.
+    pub held_bytes: u64,
+    /// Whether there are several clients, which have shares of the queue and of the held memory.
+    pub is_divided: bool,
 }
 
 impl Bounds {
+    fn share_of(&self, total: u64) -> Bound {
+        Bound {
+            total,
+            is_divided: self.is_divided,
+        }
+    }
+
     /// The maximum number of requests of a lane that run at the same time.
     pub fn running(&self, lane: Lane) -> usize {
         match lane {
@@ -71,6 +93,8 @@ pub struct Ticket {
     pub memory_bytes: u64,
     /// The size of the request, in bytes.
     pub size_bytes: u64,
+    /// The memory of the service that the request may hold from its admission on, in bytes.
+    pub held_bytes: u64,
     /// How long the request may wait.
     pub patience: Duration,
 }
@@ -88,6 +112,8 @@ pub struct Load {
     pub queued: usize,
     /// The sum of the sizes of the waiting requests, in bytes.
     pub queued_bytes: u64,
+    /// The memory of the service that requests hold, in bytes.
+    pub held_bytes: u64,
 }
 
 impl Load {
@@ -128,6 +154,8 @@ struct State {
 struct Client {
     running: usize,
     queued: usize,
+    queued_bytes: u64,
+    held_bytes: u64,
     lanes: [Flows; 2],
 }
 
@@ -143,16 +171,8 @@ struct Flows {
 struct Waiter {
     admitted: oneshot::Sender<Permit>,
     ticket: Ticket,
-}
-
-/// The place of a running request. Dropping the value frees the place.
-#[derive(Debug)]
-pub struct Permit {
-    /// `None` once the place is free.
-    shared: Option<Arc<Shared>>,
-    client: ClientId,
-    lane: Lane,
-    memory_bytes: u64,
+    /// Whether the request has run before, and continues when it is admitted.
+    is_resumed: bool,
 }
 
 impl Queue {
@@ -165,6 +185,7 @@ impl Queue {
                 memory_bytes: 0,
                 queued: 0,
                 queued_bytes: 0,
+                held_bytes: 0,
             },
             clients: HashMap::new(),
             turns: Default::default(),
@@ -195,14 +216,9 @@ impl Queue {
     pub fn drain(&self) {
         let mut state = self.shared.state();
         state.draining = true;
-        state.turns = Default::default();
         state.is_memory_awaited = false;
-        for client in state.clients.values_mut() {
-            client.lanes = Default::default();
-            client.queued = 0;
-        }
-        state.load.queued = 0;
-        state.load.queued_bytes = 0;
+        state.remove_waiters(|waiter| waiter.is_resumed);
+        self.shared.admit_waiting(&mut state);
     }
 
     /// Whether [`Queue::drain`] was called.
@@ -223,15 +239,8 @@ impl Queue {
                 admitted: Some(admitted),
             },
         };
-        let Some(admitted) = &mut waiting.admitted else {
-            return Err(Refusal::Draining);
-        };
-        match tokio::time::timeout(ticket.patience, admitted).await {
-            Ok(admitted) => {
-                waiting.admitted = None;
-                // Only draining drops the sender.
-                admitted.map_err(|_| Refusal::Draining)
-            }
+        match tokio::time::timeout(ticket.patience, waiting.admitted()).await {
+            Ok(admitted) => admitted,
             Err(_) => match waiting.leave() {
                 Some(permit) => Ok(permit),
                 None => Err(Refusal::TimedOut {
@@ -240,6 +249,45 @@ impl Queue {
                 }),
             },
         }
+    }
+
+    /// Gives the slot of a request to clients that wait for one, and waits for the next turn. The
+    /// memory of the service that the request holds stays charged.
+    ///
+    /// # Errors
+    /// The queue was dropped.
+    pub async fn give_way(&self, permit: Permit, ticket: Ticket) -> Result<Permit, Refusal> {
+        let mut waiting = Waiting {
+            shared: &self.shared,
+            admitted: None,
+        };
+        let held = {
+            let mut state = self.shared.state();
+            let others = &state.turns[permit.lane() as usize];
+            if others.iter().all(|other| *other == ticket.client) {
+                return Ok(permit);
+            }
+            let ticket = Ticket {
+                size_bytes: 0,
+                held_bytes: 0,
+                ..ticket
+            };
+            waiting.admitted = Some(state.push(ticket, true));
+            permit.leave_slot(&mut state)
+        };
+        self.shared.admit_waiting(&mut self.shared.state());
+        Ok(waiting.admitted().await?.with_held(held))
+    }
+
+    /// Charges memory of the service to a client that needs no slot. Returns `None` if the client's
+    /// share does not allow that.
+    pub fn hold(&self, client: ClientId, bytes: u64) -> Option<Held> {
+        let mut state = self.shared.state();
+        let bound = self.shared.bounds.share_of(self.shared.bounds.held_bytes);
+        if !bound.admits(state.load.held_bytes, state.held_by(client), bytes) {
+            return None;
+        }
+        Some(state.hold(&self.shared, client, bytes))
     }
 }
 
@@ -255,6 +303,17 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
+    /// Waits until the request is admitted.
+    async fn admitted(&mut self) -> Result<Permit, Refusal> {
+        let Some(admitted) = &mut self.admitted else {
+            return Err(Refusal::Draining);
+        };
+        // Only draining drops the sender.
+        let admitted = admitted.await.map_err(|_| Refusal::Draining);
+        self.admitted = None;
+        admitted
+    }
+
     /// Leaves the queue. Returns the permit if it was granted at the last moment.
     fn leave(&mut self) -> Option<Permit> {
         let mut admitted = self.admitted.take()?;
@@ -294,6 +353,12 @@ impl Shared {
                 max_bytes: self.bounds.memory_bytes,
             });
         }
+        if ticket.held_bytes > self.bounds.held_bytes {
+            return Err(Refusal::TooLarge {
+                bytes: ticket.held_bytes,
+                max_bytes: self.bounds.held_bytes,
+            });
+        }
         let lane = ticket.lane as usize;
         let is_first = state.turns[lane].is_empty() && !state.is_memory_awaited;
         if is_first && state.has_room(&self.bounds, &ticket) {
@@ -313,30 +378,13 @@ impl Shared {
                 retry_after: state.retry_after(),
             });
         }
-        let retry_after = state.retry_after();
-        let client = state.clients.entry(ticket.client).or_default();
-        if ticket.client_queued > 0 && client.queued >= ticket.client_queued {
+        if state.has_used_share(&self.bounds, &ticket) {
             return Err(Refusal::ShareUsed {
-                queued: client.queued,
-                retry_after,
+                queued: state.clients.get(&ticket.client).map_or(0, |it| it.queued),
+                retry_after: state.retry_after(),
             });
         }
-        let (sender, receiver) = oneshot::channel();
-        client.queued += 1;
-        let flows = &mut client.lanes[lane];
-        if flows.turns.is_empty() {
-            state.turns[lane].push_back(ticket.client);
-        }
-        let flow = flows.flows.entry(ticket.flow).or_default();
-        if flow.is_empty() {
-            flows.turns.push_back(ticket.flow);
-        }
-        flow.push_back(Waiter {
-            admitted: sender,
-            ticket,
-        });
-        state.load.queued += 1;
-        state.load.queued_bytes += ticket.size_bytes;
+        let receiver = state.push(ticket, false);
         // The request may start although others wait: their clients' bounds may hold them up.
         self.admit_waiting(state);
         Ok(Entry::Waiting(receiver))
@@ -377,8 +425,7 @@ impl Shared {
             if state.load.running(lane) >= self.bounds.running(lane) {
                 return;
             }
-            let running = state.clients.get(&id).map_or(0, |client| client.running);
-            if ticket.client_running > 0 && running >= ticket.client_running {
+            if state.waits_for_itself(&self.bounds, &ticket) {
                 // Only this client has to wait.
                 state.turns[turns].rotate_left(1);
                 skipped += 1;
@@ -392,189 +439,12 @@ impl Shared {
                 return;
             };
             let permit = state.admit(self, &waiter.ticket);
-            if let Err(mut permit) = waiter.admitted.send(permit) {
-                // The caller no longer waits. The state is locked here, so the permit must not free
-                // its place itself.
-                state.release(&permit);
-                permit.shared = None;
+            if let Err(permit) = waiter.admitted.send(permit) {
+                // The caller no longer waits.
+                permit.free_in(state);
             }
             skipped = 0;
         }
-    }
-}
-
-impl State {
-    fn has_room(&self, bounds: &Bounds, ticket: &Ticket) -> bool {
-        let running = self
-            .clients
-            .get(&ticket.client)
-            .map_or(0, |client| client.running);
-        self.load.running(ticket.lane) < bounds.running(ticket.lane)
-            && (ticket.client_running == 0 || running < ticket.client_running)
-            && self.load.memory_bytes.saturating_add(ticket.memory_bytes) <= bounds.memory_bytes
-    }
-
-    fn admit(&mut self, shared: &Arc<Shared>, ticket: &Ticket) -> Permit {
-        self.load.running += 1;
-        self.load.running_in[ticket.lane as usize] += 1;
-        self.load.memory_bytes += ticket.memory_bytes;
-        self.clients.entry(ticket.client).or_default().running += 1;
-        Permit {
-            shared: Some(shared.clone()),
-            client: ticket.client,
-            lane: ticket.lane,
-            memory_bytes: ticket.memory_bytes,
-        }
-    }
-
-    fn release(&mut self, permit: &Permit) {
-        self.load.running -= 1;
-        self.load.running_in[permit.lane as usize] -= 1;
-        self.load.memory_bytes -= permit.memory_bytes;
-        if let Some(client) = self.clients.get_mut(&permit.client) {
-            client.running -= 1;
-        }
-        self.forget_idle(permit.client);
-    }
-
-    fn forget_idle(&mut self, id: ClientId) {
-        let is_idle = |client: &Client| client.running == 0 && client.is_waiting_nowhere();
-        if self.clients.get(&id).is_some_and(is_idle) {
-            self.clients.remove(&id);
-        }
-    }
-
-    /// The ticket of the client's next request.
-    fn next_ticket(&self, lane: Lane, id: ClientId) -> Option<Ticket> {
-        let flows = &self.clients.get(&id)?.lanes[lane as usize];
-        let flow = flows.flows.get(flows.turns.front()?)?;
-        flow.front().map(|waiter| waiter.ticket)
-    }
-
-    /// Takes the client's next request, and passes the turn on.
-    fn take_next(&mut self, lane: Lane, id: ClientId) -> Option<Waiter> {
-        let client = self.clients.get_mut(&id)?;
-        let flows = &mut client.lanes[lane as usize];
-        let flow = flows.turns.pop_front()?;
-        let waiters = flows.flows.get_mut(&flow)?;
-        let waiter = waiters.pop_front()?;
-        if waiters.is_empty() {
-            flows.flows.remove(&flow);
-        } else {
-            flows.turns.push_back(flow);
-        }
-        client.queued -= 1;
-        self.load.queued -= 1;
-        self.load.queued_bytes -= waiter.ticket.size_bytes;
-        let turns = &mut self.turns[lane as usize];
-        turns.pop_front();
-        if !flows.turns.is_empty() {
-            turns.push_back(id);
-        }
-        Some(waiter)
-    }
-
-    /// Drops requests at the front of the client's turn whose callers no longer wait.
-    fn drop_closed_front(&mut self, lane: Lane, id: ClientId) {
-        let Some(client) = self.clients.get_mut(&id) else {
-            return;
-        };
-        let Flows { flows, turns } = &mut client.lanes[lane as usize];
-        while let Some(flow) = turns.front().copied() {
-            let Some(waiters) = flows.get_mut(&flow) else {
-                return;
-            };
-            let is_closed = |waiter: &Waiter| waiter.admitted.is_closed();
-            if !waiters.front().is_some_and(is_closed) {
-                return;
-            }
-            let Some(waiter) = waiters.pop_front() else {
-                return;
-            };
-            if waiters.is_empty() {
-                flows.remove(&flow);
-                turns.pop_front();
-            }
-            client.queued -= 1;
-            self.load.queued -= 1;
-            self.load.queued_bytes -= waiter.ticket.size_bytes;
-        }
-    }
-
-    /// Removes all requests whose callers no longer wait.
-    fn remove_closed(&mut self) {
-        let load = &mut self.load;
-        for client in self.clients.values_mut() {
-            let queued = &mut client.queued;
-            for Flows { flows, turns } in &mut client.lanes {
-                for waiters in flows.values_mut() {
-                    waiters.retain(|waiter| {
-                        let is_waiting = !waiter.admitted.is_closed();
-                        if !is_waiting {
-                            *queued -= 1;
-                            load.queued -= 1;
-                            load.queued_bytes -= waiter.ticket.size_bytes;
-                        }
-                        is_waiting
-                    });
-                }
-                flows.retain(|_, waiters| !waiters.is_empty());
-                turns.retain(|flow| flows.contains_key(flow));
-            }
-        }
-        let clients = &self.clients;
-        for (lane, turns) in self.turns.iter_mut().enumerate() {
-            turns.retain(|id| {
-                let client = clients.get(id);
-                client.is_some_and(|client| !client.lanes[lane].turns.is_empty())
-            });
-        }
-        self.clients
-            .retain(|_, client| client.running > 0 || !client.is_waiting_nowhere());
-    }
-
-    fn note_end(&mut self) {
-        if self.ended.len() == RATE_SAMPLES {
-            self.ended.pop_front();
-        }
-        self.ended.push_back(Instant::now());
-    }
-
-    /// An estimate of the time until all waiting requests have been admitted, from the rate at
-    /// which the last requests ended.
-    fn retry_after(&self) -> Duration {
-        let recent = self
-            .ended
-            .iter()
-            .filter(|ended| ended.elapsed() < RATE_AGE)
-            .collect::<Vec<_>>();
-        let (Some(first), true) = (recent.first(), recent.len() > 1) else {
-            return MIN_RETRY_AFTER;
-        };
-        let span = first.elapsed();
-        let count = u32::try_from(recent.len()).unwrap_or(u32::MAX);
-        let queued = u32::try_from(self.load.queued).unwrap_or(u32::MAX);
-        (span / count)
-            .saturating_mul(queued)
-            .clamp(MIN_RETRY_AFTER, MAX_RETRY_AFTER)
-    }
-}
-
-impl Client {
-    fn is_waiting_nowhere(&self) -> bool {
-        self.lanes.iter().all(|lane| lane.flows.is_empty())
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        let Some(shared) = self.shared.take() else {
-            return;
-        };
-        let mut state = shared.state();
-        state.note_end();
-        state.release(self);
-        shared.admit_waiting(&mut state);
     }
 }
 

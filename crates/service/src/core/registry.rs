@@ -2,8 +2,9 @@
 //!
 //! A job has a log of events and, once it has ended, one answer. Any number of readers can follow
 //! the log from any position, and any number of callers can wait for the answer. Answers are kept
-//! for a while. If they exceed a bound, answers that a client has received are removed before
-//! others, and older answers before newer ones.
+//! for a while. If they exceed a bound, the client whose answers occupy the most memory loses some:
+//! those that it has received before others, and older answers before newer ones. So no client can
+//! displace the answers of a more modest one.
 //!
 //! A client that repeats a request with the same idempotency key joins the job that the first
 //! request began. The key is kept as long as the job's answer.
@@ -55,10 +56,17 @@ struct Shared<A, E> {
 struct State<A, E> {
     jobs: HashMap<String, Arc<Job<A, E>>>,
     keys: HashMap<Key, Keyed>,
-    /// Ended jobs whose answers were received, in the order in which they ended.
+    clients: HashMap<ClientId, Kept>,
+    bytes: usize,
+}
+
+/// The ended jobs of a client.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Those whose answers were received, in the order in which they ended.
     received: VecDeque<Ended>,
-    /// Other ended jobs, in the order in which they ended.
-    kept: VecDeque<Ended>,
+    /// The others, in the order in which they ended.
+    waiting: VecDeque<Ended>,
     bytes: usize,
 }
 
@@ -101,8 +109,7 @@ impl<A: Clone, E: Clone> Registry<A, E> {
                 state: Mutex::new(State {
                     jobs: HashMap::new(),
                     keys: HashMap::new(),
-                    received: VecDeque::new(),
-                    kept: VecDeque::new(),
+                    clients: HashMap::new(),
                     bytes: 0,
                 }),
             }),
@@ -176,7 +183,9 @@ impl<A: Clone, E: Clone> Registry<A, E> {
         {
             let mut state = self.shared.state();
             state.bytes += bytes;
-            state.kept.push_back(Ended {
+            let kept = state.clients.entry(job.client).or_default();
+            kept.bytes += bytes;
+            kept.waiting.push_back(Ended {
                 id: job.id.clone(),
                 at: Instant::now(),
                 bytes,
@@ -200,9 +209,12 @@ impl<A: Clone, E: Clone> Registry<A, E> {
     pub fn mark_received(&self, job: &Job<A, E>) {
         let mut state = self.shared.state();
         // The job is nearly always the one that ended last.
-        let position = state.kept.iter().rposition(|ended| ended.id == job.id);
-        if let Some(ended) = position.and_then(|position| state.kept.remove(position)) {
-            state.received.push_back(ended);
+        let Some(kept) = state.clients.get_mut(&job.client) else {
+            return;
+        };
+        let position = kept.waiting.iter().rposition(|ended| ended.id == job.id);
+        if let Some(ended) = position.and_then(|position| kept.waiting.remove(position)) {
+            kept.received.push_back(ended);
         }
     }
 
@@ -242,36 +254,48 @@ impl<A, E> Shared<A, E> {
 
     fn remove_expired(&self, state: &mut State<A, E>) {
         let is_expired = |ended: &Ended| ended.at.elapsed() > self.bounds.keep;
-        while state.received.front().is_some_and(is_expired) {
-            state.remove_oldest_received();
-        }
-        while state.kept.front().is_some_and(is_expired) {
-            state.remove_oldest_kept();
+        let clients: Vec<ClientId> = state.clients.keys().copied().collect();
+        for client in clients {
+            while let Some(expired) = state.clients.get_mut(&client).and_then(|kept| {
+                pop_if(&mut kept.received, is_expired)
+                    .or_else(|| pop_if(&mut kept.waiting, is_expired))
+            }) {
+                state.remove(client, &expired);
+            }
         }
     }
 
     fn remove_excess(&self, state: &mut State<A, E>) {
         while state.bytes > self.bounds.max_bytes {
-            if !state.remove_oldest_received() && !state.remove_oldest_kept() {
+            let heaviest = state.clients.iter_mut().max_by_key(|(_, kept)| kept.bytes);
+            let removed = heaviest.and_then(|(client, kept)| {
+                let received = kept.received.pop_front();
+                Some((*client, received.or_else(|| kept.waiting.pop_front())?))
+            });
+            let Some((client, ended)) = removed else {
                 return;
-            }
+            };
+            state.remove(client, &ended);
         }
     }
 }
 
+fn pop_if(queue: &mut VecDeque<Ended>, is_removed: impl Fn(&Ended) -> bool) -> Option<Ended> {
+    queue
+        .front()
+        .is_some_and(is_removed)
+        .then(|| queue.pop_front())?
+}
+
 impl<A, E> State<A, E> {
-    fn remove_oldest_received(&mut self) -> bool {
-        let oldest = self.received.pop_front();
-        oldest.map(|ended| self.remove(&ended)).is_some()
-    }
-
-    fn remove_oldest_kept(&mut self) -> bool {
-        let oldest = self.kept.pop_front();
-        oldest.map(|ended| self.remove(&ended)).is_some()
-    }
-
-    fn remove(&mut self, ended: &Ended) {
+    fn remove(&mut self, client: ClientId, ended: &Ended) {
         self.bytes -= ended.bytes;
+        if let Some(kept) = self.clients.get_mut(&client) {
+            kept.bytes -= ended.bytes;
+            if kept.bytes == 0 {
+                self.clients.remove(&client);
+            }
+        }
         if let Some(job) = self.jobs.remove(&ended.id)
             && let Some(key) = job.progress().key.take()
         {
@@ -385,5 +409,21 @@ mod tests {
         registry.end(&job, "answer", 0);
         let end = job.log_after(3).await;
         assert!(end.events.is_empty() && end.is_complete && !end.has_gap);
+    }
+
+    #[test]
+    fn greedy_client_loses_its_own_answers() {
+        // Two answers fit.
+        let registry = registry(HOUR, 2 * (JOB_OVERHEAD_BYTES + 1000));
+        let end = |client| {
+            let job = registry.begin(client, JobKind::Run, None);
+            registry.end(&job, "answer", 900);
+            job.id.clone()
+        };
+        let modest = end(1);
+        let greedy = [end(2), end(2), end(2)];
+        assert!(registry.job(&modest).is_some());
+        let kept = greedy.map(|id| registry.job(&id).is_some());
+        assert_eq!(kept, [false, false, true]);
     }
 }

@@ -6,9 +6,10 @@
 //! the directory, which outlives the mount. The service reads files through this descriptor when no
 //! process of the run is left.
 
+use super::budget::{Budget, archive_bytes};
 use super::execution::{
-    Content, ExecutionError, FilesError, InputContent, InputFile, OutputFile, OutputFileError,
-    ReturnedFile, WHOLE_DIRECTORY,
+    ExecutionError, FilesError, InputContent, InputFile, OutputFile, OutputFileError, ReturnedFile,
+    WHOLE_DIRECTORY,
 };
 use super::tree;
 use bytes::Bytes;
@@ -27,7 +28,9 @@ use tokio::net::UnixDatagram;
 
 const STAGE: &str = "millibox-stage";
 /// Content up to this size is archived without a thread for blocking work.
-const SMALL_ARCHIVE_BYTES: usize = 64 << 10;
+const SMALL_ARCHIVE_BYTES: u64 = 64 << 10;
+/// The maximum number of files that are put into a working directory.
+pub(super) const MAX_FILES: usize = 20_000;
 
 /// The open executable `millibox-stage`. A process opens it before it gives up its privileges.
 #[derive(Debug)]
@@ -88,6 +91,14 @@ pub(super) fn memory_file(bytes: &[u8]) -> Result<OwnedFd, ExecutionError> {
     Ok(file.into())
 }
 
+/// An immutable file in memory with the bytes of a reader. Blocks.
+pub(super) fn copy_to_memory(mut reader: impl Read) -> std::io::Result<OwnedFd> {
+    let mut file = new_memory_file().map_err(std::io::Error::other)?;
+    std::io::copy(&mut reader, &mut file)?;
+    seal(&mut file)?;
+    Ok(file.into())
+}
+
 fn new_memory_file() -> Result<std::fs::File, ExecutionError> {
     rustix::fs::memfd_create(
         "millibox-input",
@@ -103,27 +114,24 @@ fn seal(file: &mut std::fs::File) -> std::io::Result<()> {
     Ok(rustix::fs::fcntl_add_seals(&file, seals)?)
 }
 
-/// The files as a tar archive in memory; `None` without files.
+/// The files as a tar archive in memory; `None` without files. Nothing is read if the files exceed
+/// `max_bytes` together.
 pub(super) async fn archive(
     files: Vec<InputFile>,
     current_dir: &Path,
+    max_bytes: u64,
 ) -> Result<Option<OwnedFd>, ExecutionError> {
     if files.is_empty() {
         return Ok(None);
     }
-    let bytes: usize = files
-        .iter()
-        .map(|file| match &file.content {
-            InputContent::File {
-                content: Content::Bytes(bytes),
-                ..
-            } => bytes.len(),
-            InputContent::File { .. } => usize::MAX / 2,
-            InputContent::Archive(bytes) => bytes.len(),
-            InputContent::Symlink(_) => 0,
-        })
-        .fold(0, usize::saturating_add);
-    if bytes <= SMALL_ARCHIVE_BYTES {
+    check_files(&files, max_bytes).map_err(ExecutionError::Files)?;
+    let is_in_memory = |file: &InputFile| match &file.content {
+        InputContent::File { content, .. } => {
+            matches!(content, super::execution::Content::Bytes(_))
+        }
+        InputContent::Archive(_) | InputContent::Symlink(_) => true,
+    };
+    if archive_bytes(&files) <= SMALL_ARCHIVE_BYTES && files.iter().all(is_in_memory) {
         return write_archive(&files, current_dir).map(Some);
     }
     let current_dir = current_dir.to_owned();
@@ -131,6 +139,26 @@ pub(super) async fn archive(
         .await
         .map_err(|error| ExecutionError::system("write an archive")(error.into()))?
         .map(Some)
+}
+
+/// Checks that files fit into a working directory of this size.
+pub(super) fn check_files(files: &[InputFile], max_bytes: u64) -> Result<(), FilesError> {
+    if files.len() > MAX_FILES {
+        return Err(FilesError::TooMany {
+            count: files.len() as u64,
+            max_count: MAX_FILES as u64,
+        });
+    }
+    let sizes = files.iter().map(|file| match &file.content {
+        // Its headers do not occupy the directory. The directory that it comes from had a bound.
+        InputContent::Archive(_) => 0,
+        content => super::budget::content_bytes(content),
+    });
+    let bytes = sizes.fold(0, u64::saturating_add);
+    if bytes > max_bytes {
+        return Err(FilesError::TooLarge { bytes, max_bytes });
+    }
+    Ok(())
 }
 
 fn write_archive(files: &[InputFile], current_dir: &Path) -> Result<OwnedFd, ExecutionError> {
@@ -149,17 +177,10 @@ fn write_archive(files: &[InputFile], current_dir: &Path) -> Result<OwnedFd, Exe
             InputContent::File { content, mode } => {
                 header.set_entry_type(tar::EntryType::Regular);
                 header.set_mode(*mode);
-                match content {
-                    Content::Bytes(bytes) => {
-                        header.set_size(bytes.len() as u64);
-                        builder.append_data(&mut header, path, &bytes[..])
-                    }
-                    Content::File(file) => {
-                        let length = file.metadata().map_err(&failed)?.len();
-                        header.set_size(length);
-                        builder.append_data(&mut header, path, ReadAt { file, offset: 0 })
-                    }
-                }
+                header.set_size(content.bytes());
+                // A file of the host may grow in the meantime.
+                let reader = content.reader().map_err(&failed)?.take(content.bytes());
+                builder.append_data(&mut header, path, reader)
             }
             InputContent::Symlink(target) => {
                 header.set_entry_type(tar::EntryType::Symlink);
@@ -202,20 +223,6 @@ fn archive_path(path: &Path, current_dir: &Path) -> Result<PathBuf, ExecutionErr
         Ok(relative)
     } else {
         Err(unusable())
-    }
-}
-
-/// Reads a shared file from its beginning, without using its file offset.
-struct ReadAt<'f> {
-    file: &'f std::fs::File,
-    offset: u64,
-}
-
-impl Read for ReadAt<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let read = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.offset)?;
-        self.offset += read as u64;
-        Ok(read)
     }
 }
 
@@ -302,6 +309,7 @@ impl Workspace {
     pub(super) async fn read_outputs(
         self,
         outputs: Vec<OutputFile>,
+        budget: Budget,
     ) -> Result<Vec<ReturnedFile>, ExecutionError> {
         let Some(directory) = self.directory.filter(|_| !outputs.is_empty()) else {
             return Ok(Vec::new());
@@ -309,7 +317,7 @@ impl Workspace {
         let read = move || {
             outputs
                 .into_iter()
-                .map(|output| read_output(&directory, output))
+                .map(|output| read_output(&directory, output, &budget))
                 .collect()
         };
         tokio::task::spawn_blocking(read)
@@ -319,19 +327,23 @@ impl Workspace {
 }
 
 /// Reads one file of a directory whose content is not trusted.
-fn read_output(directory: &OwnedFd, output: OutputFile) -> ReturnedFile {
+fn read_output(directory: &OwnedFd, output: OutputFile, budget: &Budget) -> ReturnedFile {
     let OutputFile {
         path,
         max_bytes,
         truncate,
     } = output;
+    let max_bytes = max_bytes.min(budget.left());
     let read = if path.as_os_str() == WHOLE_DIRECTORY {
         tree::read(directory, max_bytes).map(|bytes| (bytes, None))
     } else {
         read_regular_file(directory, &path, max_bytes, truncate)
     };
     match read {
-        Ok((bytes, error)) => ReturnedFile { path, bytes, error },
+        Ok((bytes, error)) => {
+            budget.take(bytes.len() as u64);
+            ReturnedFile { path, bytes, error }
+        }
         Err(error) => ReturnedFile {
             path,
             bytes: Bytes::new(),

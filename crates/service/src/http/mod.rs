@@ -4,6 +4,9 @@
 //! | --- | --- |
 //! | `sockets` | binds the addresses |
 //! | `server` | accepts connections, and shuts down in an orderly way |
+//! | `held` | charges the memory of an answer until it is sent |
+//! | `bodies` | the memory of bodies that are being read or wait |
+//! | `connection` | a client that must read, and that receives early answers |
 //! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
@@ -14,9 +17,12 @@
 //! | `version` | `/version`, which two dialects have |
 //! | `v1` | the service's own interface |
 
+pub mod bodies;
+pub mod connection;
 pub mod docs;
 pub mod headers;
 pub mod health;
+pub mod held;
 pub mod openapi;
 pub mod origins;
 pub mod problem;
@@ -50,8 +56,9 @@ use tracing::{Level, Span};
 /// How long a client may take to send the headers of a request, and between two pieces of its body.
 pub const CLIENT_PATIENCE: Duration = Duration::from_secs(30);
 
-/// All routes of an address: everything, or only one dialect.
-pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
+/// All routes of an address: everything, or only one dialect. No web page can send a request to a
+/// Unix socket.
+pub fn router(service: &Arc<Service>, dialect: Option<Dialect>, is_unix: bool) -> Router {
     let routes = match dialect {
         Some(dialect) => version::add(crate::dialects::alone(dialect, service), &[dialect]),
         None => everything(service),
@@ -69,10 +76,8 @@ pub fn router(service: &Arc<Service>, dialect: Option<Dialect>) -> Router {
         .layer(RequestBodyTimeoutLayer::new(CLIENT_PATIENCE))
         .layer(DefaultBodyLimit::max(service.config.max_body_bytes));
     let guard = from_fn_with_state(service.clone(), origins::guard);
-    routes
-        .layer(guard)
-        .layer(layers)
-        .with_state(service.clone())
+    let routes = if is_unix { routes } else { routes.layer(guard) };
+    routes.layer(layers).with_state(service.clone())
 }
 
 /// Numbers the requests that have no id from the client.

@@ -22,7 +22,7 @@ pub fn document() -> OpenApi {
         .build();
     let empty = OpenApiBuilder::new().info(info).build();
     let (_, mut document) = OpenApiRouter::with_openapi(empty)
-        .nest("/v1", v1::documented())
+        .nest("/v1", v1::all_documented())
         .split_for_parts();
     let components = document.components.get_or_insert_default();
     components.add_security_scheme(

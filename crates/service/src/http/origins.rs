@@ -7,7 +7,9 @@
 //! own pages, under a loopback address, or one that the configuration trusts.
 //!
 //! The name in `Host` proves nothing, because a foreign domain can point to this machine (DNS
-//! rebinding). So only addresses and `localhost` count as the service's own.
+//! rebinding). So only addresses and `localhost` count as the service's own, and requests to other
+//! names are refused, also those that only read: they would be of the same origin as the foreign
+//! page, which could read the answers.
 //!
 //! A service with tokens needs no such protection: its clients send the token in a header, and a
 //! foreign page does not know the token.
@@ -23,15 +25,29 @@ use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Refuses a request that may run something, if a page of another site sent it.
+/// Refuses a request that was sent to a foreign name, and a request that may run something if a page
+/// of another site sent it.
 pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let trusted = &service.config.trusted_origins;
     let is_trusted = |origin: &str| trusted.iter().any(|known| known.as_str() == origin);
-    if service.tokens.are_required()
-        || is_harmless(request.method(), headers)
-        || is_own_page(headers, is_trusted)
-    {
+    if service.tokens.are_required() {
+        return next.run(request).await;
+    }
+    let host = request.uri().authority().map(Authority::as_str);
+    let host = host.or_else(|| Some(headers.get(HOST)?.to_str().unwrap_or_default()));
+    let trusted_names = trusted.iter().map(|origin| origin.as_str());
+    if !host.is_none_or(|host| is_own_name(host, trusted_names)) {
+        return Problem::new(
+            StatusCode::FORBIDDEN,
+            "cross_site",
+            "The request was sent to a name that is not known to be that of this service",
+            "use an address or `localhost`, add `http://NAME` to `trusted_origins` in the \
+             configuration, or give the service tokens",
+        )
+        .into_response();
+    }
+    if is_harmless(request.method(), headers) || is_own_page(headers, is_trusted) {
         return next.run(request).await;
     }
     Problem::new(
@@ -42,6 +58,20 @@ pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: 
          service tokens",
     )
     .into_response()
+}
+
+/// Whether the header `Host` names this machine. A browser sends the name in the address of the
+/// page, which may be a foreign domain that points to this machine.
+fn is_own_name<'a>(host: &str, mut trusted: impl Iterator<Item = &'a str>) -> bool {
+    let name = |authority: &str| {
+        let authority = authority.parse::<Authority>().ok()?;
+        Some(authority.host().to_ascii_lowercase())
+    };
+    let is_trusted = |origin: &str| {
+        let authority = origin.split_once("://").map(|(_, authority)| authority);
+        authority.is_some_and(|authority| name(authority) == name(host))
+    };
+    is_address(host) || trusted.any(is_trusted)
 }
 
 /// Whether the request neither changes anything nor opens a WebSocket.
@@ -126,5 +156,31 @@ mod tests {
             rebound,
             ("origin", "http://evil.example:8080")
         ]));
+    }
+
+    #[test]
+    fn only_names_of_this_machine_and_trusted_ones_are_accepted() {
+        let is_accepted = |host: &str| is_own_name(host, ["https://box.example.org"].into_iter());
+        for host in [
+            "127.0.0.1:8080",
+            "127.0.0.1",
+            "[::1]:8080",
+            "localhost",
+            "LOCALHOST:1",
+            "192.0.2.7:80",
+            "box.example.org",
+            "Box.example.org:8080",
+        ] {
+            assert!(is_accepted(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example:8080",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "example.org",
+        ] {
+            assert!(!is_accepted(host), "{host}");
+        }
     }
 }

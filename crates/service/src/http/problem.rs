@@ -83,7 +83,8 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "above_limit",
         status: 422,
-        meaning: "A limit exceeds its maximum, which is `limit`.",
+        meaning: "A limit exceeds its maximum, which is `limit`, or the files and outputs of the \
+                  request need too much memory.",
     },
     Kind {
         code: "unknown_runtime",
@@ -108,7 +109,8 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "share_used",
         status: 429,
-        meaning: "This client has reached its maximum number of waiting requests. Nothing ran.",
+        meaning: "This client has used up its share of the waiting requests or of the streams. \
+                  Nothing ran.",
     },
     Kind {
         code: "internal",
@@ -143,7 +145,8 @@ pub const KINDS: &[Kind] = &[
     Kind {
         code: "store_full",
         status: 507,
-        meaning: "The file store is full, and no file in it may be removed yet.",
+        meaning: "The file store, or this client's share of it, is full, and no file in it may be \
+                  removed yet.",
     },
 ];
 
@@ -266,6 +269,17 @@ impl Problem {
         )
     }
 
+    /// The client has used up its share of something.
+    pub fn share_used(detail: impl ToString) -> Problem {
+        Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "share_used",
+            "The share of this client is used up",
+            detail,
+        )
+        .retry(Some(Duration::from_secs(1)))
+    }
+
     /// The run was cancelled.
     pub fn cancelled() -> Problem {
         Problem::new(
@@ -340,13 +354,13 @@ impl From<StoreError> for Problem {
                 kind: "/docs/problems#wrong_digest".to_owned(),
                 ..Problem::impossible("sha256", error)
             },
-            StoreError::Full { .. } => Problem::new(
+            StoreError::Full { .. } | StoreError::Share { .. } => Problem::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "store_full",
                 "The file store is full",
                 error,
             ),
-            StoreError::Interrupted => Problem::malformed(error),
+            StoreError::Interrupted | StoreError::Name { .. } => Problem::malformed(error),
             StoreError::Disk(_) => Problem::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "file_store",
@@ -375,7 +389,7 @@ impl From<Refusal> for Problem {
                 "queue_timeout",
                 "No slot became free in time",
             ),
-            Refusal::TooMuchMemory { .. } => (
+            Refusal::TooMuchMemory { .. } | Refusal::TooLarge { .. } => (
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "above_limit",
                 "A limit is too large",

@@ -2,23 +2,26 @@
 //!
 //! Bounds keep slow or hostile clients from blocking the others. They limit the number of
 //! connections, the time and the size of a request's headers, and the time between two pieces of
-//! its body.
+//! its body, and require clients to read their answers. No address can take all connections.
 
+use super::connection::{Connection, PACE_TIME};
 pub use super::sockets::ServerError;
 use super::sockets::{SocketFile, Sockets};
 use crate::config::{Dialect, Listen};
+use crate::core::share::{Bound, Place, Pool};
 use crate::service::Service;
 use axum::Router;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -102,17 +105,25 @@ impl Server {
         let connections = Connections {
             tracker: TaskTracker::new(),
             places: Arc::new(Semaphore::new(service.config.max_connections)),
+            addresses: Pool::new(Bound {
+                total: service.config.max_connections as u64,
+                is_divided: true,
+            }),
             closing: CancellationToken::new(),
         };
         let mut accepting = tokio::task::JoinSet::new();
         for (listen, listener) in listeners {
-            let routes = super::router(&service, listen.dialect);
+            let routes = super::router(&service, listen.dialect, false);
             let connections = connections.clone();
             accepting.spawn(async move {
                 loop {
                     let place = connections.place().await;
                     match listener.accept().await {
-                        Ok((stream, _)) => {
+                        Ok((stream, peer)) => {
+                            let Some(place) = connections.share(place, Peer::of(peer.ip())) else {
+                                refuse(&stream);
+                                continue;
+                            };
                             // Answers are written in one piece.
                             let _ = stream.set_nodelay(true);
                             // gRPC needs HTTP/2, and its clients speak nothing else.
@@ -130,13 +141,16 @@ impl Server {
         let mut socket_file = None;
         if let Some((file, listener)) = unix_listener {
             socket_file = Some(file);
-            let routes = super::router(&service, None);
+            let routes = super::router(&service, None, true);
             let connections = connections.clone();
             accepting.spawn(async move {
                 loop {
                     let place = connections.place().await;
                     match listener.accept().await {
-                        Ok((stream, _)) => connections.serve(place, stream, routes.clone()),
+                        Ok((stream, _)) => match connections.share(place, Peer::Unix) {
+                            Some(place) => connections.serve(place, stream, routes.clone()),
+                            None => refuse_unix(&stream),
+                        },
                         Err(error) => pause(&error).await,
                     }
                 }
@@ -177,6 +191,7 @@ async fn keep_house(service: Arc<Service>) {
         interval.tick().await;
         service.jobs.remove_expired();
         service.files.remove_expired();
+        service.go_judge.forget_expired(&service.files);
     }
 }
 
@@ -189,11 +204,56 @@ async fn pause(error: &io::Error) {
 struct Connections {
     tracker: TaskTracker,
     places: Arc<Semaphore>,
+    addresses: Pool<Peer>,
     /// When cancelled, connections end after their current requests.
     closing: CancellationToken,
 }
 
+/// The address of a client. A site usually has all IPv6 addresses that begin with the same 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Peer {
+    Address(IpAddr),
+    Network([u8; 8]),
+    Unix,
+}
+
+impl Peer {
+    fn of(address: IpAddr) -> Peer {
+        match address.to_canonical() {
+            IpAddr::V6(address) if !address.is_loopback() => {
+                let mut network = [0; 8];
+                network.copy_from_slice(&address.octets()[..8]);
+                Peer::Network(network)
+            }
+            address => Peer::Address(address),
+        }
+    }
+}
+
+/// The place of a connection.
+type ConnectionPlace = (Option<OwnedSemaphorePermit>, Place<Peer>);
+
+/// The answer to a connection of an address that has too many.
+const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
+    connection: close\r\ncontent-length: 0\r\n\r\n";
+
+/// Refuses a connection. The answer fits into the buffer of a new connection.
+fn refuse(stream: &TcpStream) {
+    tracing::debug!("an address has too many connections");
+    let _ = stream.try_write(REFUSAL);
+}
+
+fn refuse_unix(stream: &UnixStream) {
+    tracing::debug!("the Unix socket has too many connections");
+    let _ = stream.try_write(REFUSAL);
+}
+
 impl Connections {
+    /// Takes a place from the share of an address.
+    fn share(&self, place: Option<OwnedSemaphorePermit>, peer: Peer) -> Option<ConnectionPlace> {
+        Some((place, self.addresses.take(peer, 1)?))
+    }
+
     /// Waits until another connection is allowed.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         // The semaphore is never closed.
@@ -202,12 +262,13 @@ impl Connections {
 
     fn serve(
         &self,
-        place: Option<OwnedSemaphorePermit>,
+        place: ConnectionPlace,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         routes: Router,
     ) {
         let closing = self.closing.clone();
         let service = TowerToHyperService::new(routes);
+        let stream = Connection::new(stream, PACE_TIME);
         self.tracker.spawn(async move {
             let mut server = http1::Builder::new();
             server
@@ -225,12 +286,13 @@ impl Connections {
 
     fn serve_http2(
         &self,
-        place: Option<OwnedSemaphorePermit>,
-        mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        place: ConnectionPlace,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         routes: Router,
     ) {
         let closing = self.closing.clone();
         let service = TowerToHyperService::new(routes);
+        let mut stream = Connection::new(stream, PACE_TIME);
         self.tracker.spawn(async move {
             // hyper waits for the preface without a bound, so it is read here first.
             let mut preface = [0; HTTP2_PREFACE.len()];

@@ -1,6 +1,7 @@
 //! What a program finds in its sandbox: files, variables, streams and limits.
 
 use super::{Attachment, Keep, ProgramRun, ProgramSource, Test};
+use crate::core::budget::Budget;
 use crate::core::catalog::Program;
 use crate::core::execution::{
     Capture, Content, Execution, ExecutionError, ExecutionLimits, Input, InputContent, InputFile,
@@ -87,6 +88,7 @@ impl ProgramRun {
             world,
             current_dir: WORK_DIRECTORY.into(),
             files,
+            files_bytes: limits.work_bytes,
             streams: Streams {
                 stdin: test.stdin.clone().map_or(Input::Empty, Input::Content),
                 stdout: capture(self.stdout, live_stdout),
@@ -99,6 +101,7 @@ impl ProgramRun {
                 terminal: false,
             },
             outputs: self.outputs.clone(),
+            budget: Budget::new(self.test_bytes()),
             limits: ExecutionLimits {
                 cpu_time: Some(limits.cpu_time),
                 real_time: Some(limits.real_time),
@@ -144,14 +147,14 @@ impl ProgramRun {
 
     /// If there are several sources, they are also placed in the working directory, because
     /// programs look there for the files that came with them.
-    fn sources_beside(&self) -> Vec<InputFile> {
+    pub(super) fn sources_beside(&self) -> Vec<InputFile> {
         match &self.source {
             ProgramSource::Sources { files, .. } if files.len() > 1 => files
                 .iter()
                 .map(|file| InputFile {
                     path: file.path.clone(),
                     content: InputContent::File {
-                        content: Content::Bytes(file.bytes.clone()),
+                        content: file.content.clone(),
                         mode: 0o644,
                     },
                 })

@@ -1,13 +1,15 @@
 //! Carries out runs of programs.
 
 use super::{Attachment, Event, ProgramError, ProgramReport, ProgramRun, ProgramSource};
-use super::{StopOn, Test, TestReport};
-use crate::core::catalog::{Catalog, Program};
+use super::{Source, StopOn, Test, TestReport};
+use crate::core::budget::Budget;
+use crate::core::catalog::{Catalog, Program, SourceFile};
 use crate::core::engine::Engine;
 use crate::core::execution::ExecutionError;
-use crate::core::queue::{Permit, Queue, Refusal, Ticket};
+use crate::core::queue::{Held, Permit, Queue, Refusal, Ticket};
 use bytes::Bytes;
 use millibox::Outcome;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
@@ -41,21 +43,19 @@ impl Runner {
         attachment: Option<Attachment>,
     ) -> Result<ProgramReport, ProgramError> {
         let begin = Instant::now();
-        let _permit = self.admit(&run).await?;
-        self.run_now(run, begin.elapsed(), attachment).await
+        run.check()?;
+        let permit = self.admit(&run).await?;
+        let queued = begin.elapsed();
+        self.run_now(run, queued, attachment, Some(permit)).await
     }
 
-    /// Waits until a run may start.
+    /// Waits until a run may start. The ticket may charge more memory of the service than the run
+    /// needs, for what the caller does with it.
     ///
     /// # Errors
     /// The run is refused.
     pub async fn admit(&self, run: &ProgramRun) -> Result<Permit, Refusal> {
-        let ticket = Ticket {
-            lane: run.lane,
-            memory_bytes: run.limits.memory_bytes,
-            ..run.ticket
-        };
-        self.queue.admit(ticket).await
+        self.queue.admit(run.admission()).await
     }
 
     /// Runs a program for which the caller holds a permit and which waited this long in the queue.
@@ -67,7 +67,8 @@ impl Runner {
         run: ProgramRun,
         queued: Duration,
     ) -> Result<ProgramReport, ProgramError> {
-        self.run_now(run, queued, None).await
+        run.check()?;
+        self.run_now(run, queued, None, None).await
     }
 
     async fn run_now(
@@ -75,6 +76,7 @@ impl Runner {
         run: ProgramRun,
         queued: Duration,
         mut attachment: Option<Attachment>,
+        mut permit: Option<Permit>,
     ) -> Result<ProgramReport, ProgramError> {
         let begin = Instant::now();
         run.observe(Event::Started { queued }).await;
@@ -90,9 +92,10 @@ impl Runner {
                 entry,
                 limits,
             } => {
+                let sources = read_sources(files).await?;
                 let compiled = self
                     .catalog
-                    .compile(runtime, files.clone(), entry.clone(), *limits)
+                    .compile(runtime, sources, entry.clone(), *limits)
                     .await?;
                 run.observe(Event::Compiled(compiled.clone())).await;
                 let program = compiled.result.clone().ok();
@@ -103,13 +106,15 @@ impl Runner {
                         queued,
                         setup: begin.elapsed(),
                         total: queued + begin.elapsed(),
+                        held: held(permit),
                     });
                 }
                 (Some(compiled), program)
             }
         };
         let setup = begin.elapsed();
-        let mut tests = Vec::with_capacity(run.tests.len());
+        let mut tests: Vec<TestReport> = Vec::with_capacity(run.tests.len());
+        let answer = Budget::new(run.answer_bytes.max(run.test_bytes()));
         let mut stopped = false;
         for (index, test) in run.tests.iter().enumerate() {
             if stopped {
@@ -120,12 +125,22 @@ impl Runner {
                 });
                 continue;
             }
+            if index > 0
+                && let Some(held) = permit
+            {
+                permit = Some(self.queue.give_way(held, run.admission()).await?);
+            }
             run.observe(Event::TestStarted { index }).await;
             let attachment = attachment.take();
-            let report = self
+            let mut report = self
                 .run_test(&run, program.as_deref(), index, test, attachment)
                 .await?;
             stopped = run.stop_on.stops(&report);
+            match tests.last_mut() {
+                Some(last) if run.keeps_last => last.drop_output(),
+                _ if run.keeps_last => {}
+                _ => report.keep_within(&answer),
+            }
             if run.observer.is_some() {
                 let report = report.clone();
                 run.observe(Event::TestEnded { index, report }).await;
@@ -138,6 +153,7 @@ impl Runner {
             queued,
             setup,
             total: queued + begin.elapsed(),
+            held: held(permit),
         })
     }
 
@@ -162,17 +178,39 @@ impl Runner {
         let executed = self.engine.execute(run.lane, execution);
         let (report, ()) = tokio::join!(executed, forward);
         let report = report?;
-        let passed = test.expected.as_ref().map(|expected| {
-            report.outcome == Outcome::Exited(0)
-                && !report.stdout().is_truncated()
-                && test.comparison.accepts(expected, &report.stdout().bytes)
-        });
+        let passed = match &test.expected {
+            None => None,
+            Some(_) if report.outcome != Outcome::Exited(0) || report.stdout().is_truncated() => {
+                Some(false)
+            }
+            Some(expected) => {
+                let expected = expected.clone().read().await?;
+                Some(test.comparison.accepts(&expected, &report.stdout().bytes))
+            }
+        };
         Ok(TestReport {
             id: test.id.clone(),
             report: Some(report),
             passed,
         })
     }
+}
+
+/// Reads the sources, which were checked to be small enough together.
+async fn read_sources(files: &[Source]) -> Result<Vec<SourceFile>, ExecutionError> {
+    let mut sources = Vec::with_capacity(files.len());
+    for file in files {
+        sources.push(SourceFile {
+            path: file.path.clone(),
+            bytes: file.content.clone().read().await?,
+        });
+    }
+    Ok(sources)
+}
+
+/// Frees the slot of a run. Its answer is still charged.
+fn held(permit: Option<Permit>) -> Arc<Held> {
+    Arc::new(permit.map_or_else(Held::nothing, Permit::into_held))
 }
 
 impl StopOn {
@@ -196,6 +234,16 @@ impl StopOn {
 }
 
 impl ProgramRun {
+    /// The place and the memory for which the run waits.
+    fn admission(&self) -> Ticket {
+        Ticket {
+            lane: self.lane,
+            memory_bytes: self.limits.memory_bytes,
+            held_bytes: self.ticket.held_bytes.max(self.plan().bytes()),
+            ..self.ticket
+        }
+    }
+
     async fn observe(&self, event: Event) {
         if let Some(observer) = &self.observer {
             // The run continues even if the observer was dropped.

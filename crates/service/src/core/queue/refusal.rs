@@ -42,6 +42,19 @@ pub enum Refusal {
         /// The memory that all running requests together may use.
         max_bytes: u64,
     },
+    /// The files and outputs of the request exceed the memory that requests may hold in the
+    /// service.
+    #[error(
+        "the files and outputs of this request may need {bytes} bytes of the service's memory, \
+         which is more than the {max_bytes} bytes of `requests.held_bytes`; use smaller files, \
+         lower output limits or fewer tests"
+    )]
+    TooLarge {
+        /// The memory that the request may need.
+        bytes: u64,
+        /// The memory that all requests together may hold.
+        max_bytes: u64,
+    },
 }
 
 impl Refusal {
@@ -52,7 +65,12 @@ impl Refusal {
             | Refusal::ShareUsed { retry_after, .. }
             | Refusal::TimedOut { retry_after, .. } => Some(*retry_after),
             Refusal::Draining => Some(MIN_RETRY_AFTER),
-            Refusal::TooMuchMemory { .. } => None,
+            Refusal::TooMuchMemory { .. } | Refusal::TooLarge { .. } => None,
         }
+    }
+
+    /// Whether the request itself is too large, so that no retry can succeed.
+    pub fn is_final(&self) -> bool {
+        self.retry_after().is_none()
     }
 }

@@ -7,6 +7,8 @@ fn queue(running: usize, queued: usize) -> Queue {
         memory_bytes: 100,
         queued,
         queued_bytes: 1000,
+        held_bytes: 1000,
+        is_divided: false,
     })
 }
 
@@ -19,6 +21,7 @@ fn ticket(client: ClientId) -> Ticket {
         flow: 0,
         memory_bytes: 10,
         size_bytes: 1,
+        held_bytes: 0,
         patience: Duration::from_secs(10),
     }
 }
@@ -212,4 +215,107 @@ async fn large_request_is_not_starved_by_the_other_lane() {
     first.await.unwrap();
     second.await.unwrap();
     assert_eq!(*order.lock().unwrap(), ["large", "small"]);
+}
+
+fn divided(running: usize) -> Queue {
+    Queue::new(Bounds {
+        is_divided: true,
+        ..queue(running, 8).bounds().clone()
+    })
+}
+
+#[tokio::test]
+async fn held_memory_outlives_the_slot_and_delays_only_its_client() {
+    let queue = divided(10);
+    let holding = |client, held_bytes| Ticket {
+        held_bytes,
+        patience: Duration::from_millis(20),
+        ..ticket(client)
+    };
+    let refused = queue.admit(holding(1, 1001)).await.unwrap_err();
+    assert!(matches!(refused, Refusal::TooLarge { .. }) && refused.is_final());
+    let held = queue.admit(holding(1, 400)).await.unwrap().into_held();
+    assert_eq!((queue.load().running, queue.load().held_bytes), (0, 400));
+    // A second request would exceed the half that one client may hold.
+    let late = queue.admit(holding(1, 200)).await.unwrap_err();
+    assert!(matches!(late, Refusal::TimedOut { .. }));
+    let waiting = tokio::spawn({
+        let queue = queue.clone();
+        let patient = Ticket {
+            patience: Duration::from_secs(60),
+            ..holding(1, 200)
+        };
+        async move { queue.admit(patient).await.map(drop) }
+    });
+    let other = queue.admit(holding(2, 300)).await.unwrap();
+    assert!(queue.hold(2, 100).is_none() && queue.hold(3, 100).is_some());
+    drop((other, held));
+    waiting.await.unwrap().unwrap();
+    assert_eq!(queue.load().held_bytes, 0);
+}
+
+#[tokio::test]
+async fn client_fills_only_its_share_of_the_queue() {
+    let queue = divided(1);
+    let permit = queue.admit(ticket(1)).await.unwrap();
+    let order = Arc::default();
+    let mut tasks = Vec::new();
+    for _ in 0..4 {
+        tasks.push(spawn_waiting(&queue, ticket(1), "greedy", &order).await);
+    }
+    let refused = queue.admit(ticket(1)).await.unwrap_err();
+    assert!(matches!(refused, Refusal::ShareUsed { queued: 4, .. }));
+    tasks.push(spawn_waiting(&queue, ticket(2), "modest", &order).await);
+    drop(permit);
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(order.lock().unwrap()[1], "modest");
+}
+
+#[tokio::test]
+async fn request_gives_way_between_its_tests_and_continues() {
+    let queue = queue(1, 10);
+    let many = Ticket {
+        held_bytes: 100,
+        ..ticket(1)
+    };
+    let permit = queue.admit(many).await.unwrap();
+    let permit = queue.give_way(permit, many).await.unwrap();
+    let order = Arc::default();
+    let own = spawn_waiting(&queue, ticket(1), "own", &order).await;
+    let permit = queue.give_way(permit, many).await.unwrap();
+    assert!(order.lock().unwrap().is_empty(), "its own client waits");
+    let other = spawn_waiting(&queue, ticket(2), "other", &order).await;
+    let permit = queue.give_way(permit, many).await.unwrap();
+    assert_eq!(
+        (&order.lock().unwrap()[..], queue.load().held_bytes),
+        (&["own", "other"][..], 100)
+    );
+    for task in [own, other] {
+        task.await.unwrap();
+    }
+    drop(permit);
+    assert_eq!((queue.load().running, queue.load().held_bytes), (0, 0));
+}
+
+#[tokio::test]
+async fn request_that_gave_way_continues_while_the_queue_drains() {
+    let queue = queue(1, 10);
+    let permit = queue.admit(ticket(1)).await.unwrap();
+    let other = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.admit(ticket(2)).await }
+    });
+    while queue.load().queued == 0 {
+        tokio::task::yield_now().await;
+    }
+    let resumed = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.give_way(permit, ticket(1)).await.map(drop) }
+    });
+    let other = other.await.unwrap().unwrap();
+    queue.drain();
+    drop(other);
+    resumed.await.unwrap().unwrap();
 }

@@ -5,6 +5,8 @@ use super::model::{CommandFile, CommandResult, End, Group, Status};
 use super::pipes::new_pipe;
 use super::run::{self, Attached};
 use super::terminal::{TerminalChannel, TerminalInput};
+use crate::core::queue::ClientId;
+use crate::core::share;
 use crate::service::Service;
 use crate::tokens::Client;
 use bytes::{Bytes, BytesMut};
@@ -40,6 +42,8 @@ pub struct Conversation {
     terminals: Vec<(Place, mpsc::Receiver<Bytes>)>,
     sender: mpsc::Sender<(Place, Bytes)>,
     cancelled: AbortRegistration,
+    /// The charge for the descriptors, which are open while the group waits.
+    place: share::Place<ClientId>,
 }
 
 /// The client's control over a running group.
@@ -81,6 +85,8 @@ impl Conversation {
     /// # Errors
     /// A stream has a number that messages cannot name, or the service has run out of descriptors.
     pub fn begin(service: Arc<Service>, client: Client, group: Group) -> Result<Begun, GroupError> {
+        let place = service.descriptors.take(client.id, descriptors(&group));
+        let place = place.ok_or(GroupError::QueueFull)?;
         let (sender, received) = mpsc::channel(CHANNEL_MESSAGES);
         let (cancel, cancelled) = AbortHandle::new_pair();
         let mut conversation = Conversation {
@@ -96,6 +102,7 @@ impl Conversation {
             terminals: Vec::new(),
             sender,
             cancelled,
+            place,
         };
         let mut inputs = BTreeMap::new();
         let commands = conversation.group.commands.iter().enumerate();
@@ -188,6 +195,7 @@ impl Conversation {
             terminals,
             sender,
             cancelled,
+            place: _place,
         } = self;
         let commands = group.commands.len();
         // Input ends with the group, even if its channels are open.
@@ -229,6 +237,15 @@ impl Conversation {
             Err(Aborted) => Ok(cancelled_results(commands)),
         }
     }
+}
+
+/// The number of descriptors of a group's streams.
+fn descriptors(group: &Group) -> u64 {
+    let files = group.commands.iter().flat_map(|command| &command.files);
+    let is_stream = |file: &&Option<CommandFile>| {
+        matches!(file, Some(CommandFile::StreamIn | CommandFile::StreamOut))
+    };
+    2 * files.filter(is_stream).count() as u64
 }
 
 /// The results of a group that was cancelled.

@@ -37,9 +37,9 @@ const TYPES: [(&str, &str); 10] = [
 /// `GET /file`: all names by their ids.
 pub async fn list(
     State(service): State<Arc<Service>>,
-    _client: Authenticated,
+    Authenticated(client): Authenticated,
 ) -> Json<BTreeMap<String, String>> {
-    Json(service.go_judge.files.list(&service.files))
+    Json(service.go_judge.files.list(&service.files, &client))
 }
 
 /// `POST /file`: stores the file of a form and returns its id.
@@ -61,29 +61,26 @@ pub async fn add(
         let ids = &service.go_judge.files;
         return match ids.add(&service.files, &client, name, field).await {
             Ok(id) => Json(id).into_response(),
-            Err(error @ StoreError::Interrupted) => error_answer(StatusCode::BAD_REQUEST, error),
+            Err(error @ (StoreError::Interrupted | StoreError::Name { .. })) => {
+                error_answer(StatusCode::BAD_REQUEST, error)
+            }
             Err(error) => error_answer(StatusCode::INTERNAL_SERVER_ERROR, error),
         };
     }
 }
 
-/// `GET /file/{id}`: the content.
+/// `GET /file/{id}`: the content. To a client, the files of other clients do not exist.
 pub async fn get(
     State(service): State<Arc<Service>>,
-    _client: Authenticated,
+    Authenticated(client): Authenticated,
     Path(id): Path<String>,
 ) -> Response {
-    let opened = service.go_judge.files.open(&service.files, &id);
-    let opened = opened.and_then(|opened| {
-        let with_length = |(name, file): (String, std::fs::File)| {
-            let length = file.metadata()?.len();
-            Ok::<_, std::io::Error>((name, file, length))
-        };
-        opened.map(with_length).transpose()
-    });
-    let (name, file, length) = match opened {
-        Ok(Some(opened)) => opened,
-        Ok(None) => return StatusCode::NOT_FOUND.into_response(),
+    let Some((name, stored)) = service.go_judge.files.find(&service.files, &client, &id) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let length = stored.bytes();
+    let file = match stored.open() {
+        Ok(file) => file,
         Err(error) => return error_answer(StatusCode::INTERNAL_SERVER_ERROR, error),
     };
     let file = tokio::fs::File::from_std(file);

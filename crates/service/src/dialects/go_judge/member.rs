@@ -5,6 +5,7 @@ use super::error::GroupError;
 use super::model::{CommandResult, CopyOut, FileErrorKind, Status};
 use super::result::{Measured, file_error};
 use super::terminal::{Terminal, TerminalChannel, TerminalInput};
+use crate::core::budget::Budget;
 use crate::core::engine::Lane;
 use crate::core::execution::{Captured, Execution, ExecutionError, FilesError};
 use crate::service::Service;
@@ -29,6 +30,8 @@ pub struct Prepared {
     pub(super) collectors: Vec<Collector>,
     pub(super) terminal: Option<PreparedTerminal>,
     pub(super) returned: Vec<Returned>,
+    /// The bytes that the answer to the request may contain.
+    pub(super) answer: Budget,
     pub(super) cpu_limit: u64,
     pub(super) memory_limit: u64,
 }
@@ -75,14 +78,16 @@ impl Prepared {
             mut collectors,
             terminal,
             returned,
+            answer,
             cpu_limit,
             memory_limit,
         } = self;
+        let budget = execution.budget.clone();
         let executing = service.runner.engine.execute(lane, execution);
         let (executed, on_terminal) = match terminal {
             None => (executing.await, None),
             Some(terminal) => {
-                let (executed, collected) = tokio::join!(executing, terminal.run());
+                let (executed, collected) = tokio::join!(executing, terminal.run(&budget));
                 (executed, Some(collected?))
             }
         };
@@ -132,6 +137,7 @@ impl Prepared {
                 measured.cache(copy_out.name, stored);
             }
         }
+        measured.keep_within(&answer);
         Ok(measured.finish())
     }
 }
@@ -143,13 +149,13 @@ fn not_unpacked(error: &FilesError) -> CommandResult {
             let kind = FileErrorKind::CopyInCreateFile;
             file_error(&path.to_string_lossy(), kind, error)
         }
-        error @ FilesError::Step { .. } => file_error("", FileErrorKind::CopyInCopyContent, error),
+        error => file_error("", FileErrorKind::CopyInCopyContent, error),
     }
 }
 
 impl PreparedTerminal {
     /// Types the contents on the terminal and collects the output, or passes on both.
-    async fn run(self) -> Result<Option<(Collector, Captured)>, GroupError> {
+    async fn run(self, budget: &Budget) -> Result<Option<(Collector, Captured)>, GroupError> {
         let PreparedTerminal {
             terminal,
             typed,
@@ -174,8 +180,9 @@ impl PreparedTerminal {
             while let Some(bytes) = received.recv().await {
                 total += bytes.len() as u64;
                 let room = max_bytes.saturating_sub(kept.len() as u64);
+                let room = budget.take(room.min(bytes.len() as u64));
                 let room = usize::try_from(room).unwrap_or(usize::MAX);
-                kept.extend_from_slice(&bytes[..room.min(bytes.len())]);
+                kept.extend_from_slice(&bytes[..room]);
                 if let Some(live) = &live {
                     // The run does not end here if the client has disconnected.
                     let _ = live.send(bytes).await;

@@ -6,6 +6,7 @@
 //! | `request`, `answer` | both in JSON |
 //! | `error` | why a request has no results |
 //! | `run` | admits and runs groups |
+//! | `plan` | the files of a group, and the memory that it needs |
 //! | `prepare` | turns a command into an execution of the core |
 //! | `member` | executes the command and assembles its result |
 //! | `result` | turns a report of the core into a result |
@@ -27,6 +28,7 @@ mod info;
 mod member;
 pub mod model;
 mod pipes;
+mod plan;
 mod prepare;
 pub mod request;
 mod result;
@@ -40,6 +42,10 @@ pub use grpc::decode;
 pub use pipes::Pipes;
 pub use run::check;
 
+use crate::config::Dialect;
+use crate::core::files::FileStore;
+use crate::http::bodies;
+use crate::http::held::hold;
 use crate::service::Service;
 use auth::Authenticated;
 use axum::Json;
@@ -47,6 +53,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use error::{GroupError, RequestError};
@@ -80,6 +87,11 @@ impl GoJudge {
         }
     }
 
+    /// Forgets the ids of files that the store no longer has.
+    pub fn forget_expired(&self, store: &FileStore) {
+        self.files.forget_expired(store);
+    }
+
     /// Waits for slots for a whole group.
     async fn slots_for(&self, commands: usize) -> Result<SemaphorePermit<'_>, GroupError> {
         let too_many = || RequestError::AboveLimit {
@@ -98,9 +110,11 @@ impl GoJudge {
 }
 
 /// The routes.
-pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
+pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
+    let state = (service.clone(), Some(Dialect::GoJudge));
+    let bound = from_fn_with_state(state, bodies::bound);
     Router::new()
-        .route("/run", only(post(run_group)))
+        .route("/run", only(post(run_group).layer(bound)))
         .route("/file", only(get(files::list).post(files::add)))
         .route("/file/{id}", only(get(files::get).delete(files::delete)))
         .route("/ws", only(get(websocket::connect)))
@@ -134,7 +148,7 @@ async fn run_group(
         Ok(report) => {
             let mut response = Json(answer::results(&report.results)).into_response();
             report.headers().add_to(response.headers_mut());
-            response
+            hold(response, report.held)
         }
         Err(error) => error.into_response(),
     }

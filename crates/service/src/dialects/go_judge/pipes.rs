@@ -2,6 +2,7 @@
 
 use super::error::{GroupError, PipeError};
 use super::model::{Command, End, Group, PipeMapping, Proxy};
+use crate::core::budget::Budget;
 use bytes::{Bytes, BytesMut};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::collections::BTreeMap;
@@ -104,7 +105,7 @@ pub fn new_pipe() -> Result<(OwnedFd, OwnedFd), GroupError> {
 impl Relay {
     /// Passes bytes on until the writer has closed the pipe. If the reader closes its end first,
     /// the rest is read and dropped, so that SIGPIPE does not kill the writer.
-    pub async fn run(self) -> Result<Traffic, GroupError> {
+    pub async fn run(self, budget: &Budget) -> Result<Traffic, GroupError> {
         let failed = GroupError::system("read a pipe");
         let mut source = pipe::Receiver::from_owned_fd(self.source).map_err(&failed)?;
         let target = pipe::Sender::from_owned_fd(self.target);
@@ -123,8 +124,9 @@ impl Relay {
                 break;
             }
             let room = max_bytes.saturating_sub(copy.len() as u64);
+            let room = budget.take(room.min(chunk.len() as u64));
             let room = usize::try_from(room).unwrap_or(usize::MAX);
-            copy.extend_from_slice(&chunk[..room.min(chunk.len())]);
+            copy.extend_from_slice(&chunk[..room]);
             if let Some(writer) = &mut target
                 && writer.write_all(&chunk).await.is_err()
             {
@@ -203,7 +205,7 @@ mod tests {
         };
         std::io::Write::write_all(&mut writer, b"hello").unwrap();
         drop(writer);
-        let traffic = relay.run().await.unwrap();
+        let traffic = relay.run(&Budget::new(100)).await.unwrap();
         assert_eq!((&traffic.bytes[..], traffic.writer), (&b"hel"[..], 1));
     }
 }

@@ -4,11 +4,13 @@ use super::WORK_DIRECTORY;
 use super::error::{GroupError, RequestError};
 use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
 use super::model::{Command, CommandFile, CommandResult, CopyOut, End, FileErrorKind, Status};
+use super::plan::StoredFiles;
 use super::result::{file_error, not_started_text};
 use super::terminal::{Terminal, TerminalChannel, typed};
+use crate::core::budget::Budget;
 use crate::core::execution::{
-    Capture, Content, Excess, Execution, ExecutionLimits, Input, InputContent, InputFile, Output,
-    OutputFile, Stream, Streams,
+    Capture, Content, Excess, Execution, ExecutionLimits, HostFile, Input, InputContent, InputFile,
+    Output, OutputFile, Stream, Streams,
 };
 use crate::service::Service;
 use bytes::Bytes;
@@ -17,15 +19,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The size of each of the directories `/w` and `/tmp`, in bytes.
-const DIRECTORY_BYTES: u64 = 128 << 20;
+pub(super) const DIRECTORY_BYTES: u64 = 128 << 20;
 /// The maximum number of files and directories in each of them.
 const DIRECTORY_INODES: u64 = 4 << 10;
 /// Maximum size in bytes of one file that a command writes, and of one collector.
-const MAX_OUTPUT_BYTES: u64 = 256 << 20;
+pub(super) const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 /// The default and largest size of a returned file, in bytes.
 const MAX_COPY_OUT_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
@@ -78,18 +80,31 @@ fn internal(error: impl ToString) -> Stop {
     Stop::NotExecuted(Box::new(result))
 }
 
+/// What all commands of a group share.
+#[derive(Clone, Copy)]
+pub struct Common<'a> {
+    /// The service.
+    pub service: &'a Service,
+    /// The stored files that the group refers to.
+    pub stored: &'a StoredFiles,
+    /// The bytes of output that are read.
+    pub budget: &'a Budget,
+    /// The bytes of output that the answer may contain.
+    pub answer: &'a Budget,
+}
+
 /// Prepares a command. The command takes its descriptors from `ends`.
 ///
 /// # Errors
 /// The whole group has no results.
 pub fn prepare(
-    service: &Service,
+    common: Common<'_>,
     index: usize,
     command: Command,
     ends: &mut BTreeMap<End, OwnedFd>,
     channel: Option<TerminalChannel>,
 ) -> Result<Member, GroupError> {
-    match try_prepare(service, index, command, ends, channel) {
+    match try_prepare(common, index, command, ends, channel) {
         Ok(prepared) => Ok(Member::Ready(Box::new(prepared))),
         Err(Stop::NotExecuted(result)) => {
             // Commands at the other ends of its pipes must not wait for it.
@@ -101,7 +116,7 @@ pub fn prepare(
 }
 
 fn try_prepare(
-    service: &Service,
+    common: Common<'_>,
     index: usize,
     command: Command,
     ends: &mut BTreeMap<End, OwnedFd>,
@@ -139,7 +154,7 @@ fn try_prepare(
             let file = command.files.get(fd).and_then(Option::as_ref);
             let slot = match (end, file) {
                 (Some(end), _) => Slot::Descriptor(end),
-                (None, Some(file)) => slot(service, file)?,
+                (None, Some(file)) => slot(common, file)?,
                 (None, None) => return Err(internal(format!("file {fd} is null without a pipe"))),
             };
             put(&mut streams, &mut collectors, fd, slot)?;
@@ -172,10 +187,7 @@ fn try_prepare(
             is_collected: is_collected(copy_out),
         })
         .collect();
-    let max_bytes = match command.copy_out_max {
-        0 => MAX_COPY_OUT_BYTES,
-        max => max.min(MAX_COPY_OUT_BYTES),
-    };
+    let max_bytes = max_copy_out(&command);
     let outputs = returned
         .iter()
         .filter(|returned| !returned.is_collected)
@@ -191,19 +203,31 @@ fn try_prepare(
         world: WORLD.clone(),
         prepared: None,
         current_dir: WORK_DIRECTORY.into(),
-        files: input_files(service, &command)?,
+        files: input_files(common, &command)?,
+        // One such directory is at /w, and one at /tmp.
+        files_bytes: 2 * DIRECTORY_BYTES,
         streams,
         outputs: outputs.collect(),
-        limits: limits(service, &command),
+        budget: common.budget.clone(),
+        limits: limits(common.service, &command),
     };
     Ok(Prepared {
         execution,
         collectors,
         terminal,
         returned,
+        answer: common.answer.clone(),
         cpu_limit: command.cpu_limit,
         memory_limit: command.memory_limit,
     })
+}
+
+/// The largest size of a returned file.
+pub(super) fn max_copy_out(command: &Command) -> u64 {
+    match command.copy_out_max {
+        0 => MAX_COPY_OUT_BYTES,
+        max => max.min(MAX_COPY_OUT_BYTES),
+    }
 }
 
 fn limits(service: &Service, command: &Command) -> ExecutionLimits {
@@ -232,18 +256,18 @@ fn limits(service: &Service, command: &Command) -> ExecutionLimits {
 }
 
 /// The object that a descriptor refers to, for a file of the request.
-fn slot(service: &Service, file: &CommandFile) -> Result<Slot, Stop> {
+fn slot(common: Common<'_>, file: &CommandFile) -> Result<Slot, Stop> {
     Ok(match file {
         CommandFile::Local(path) if path == Path::new("/dev/null") => Slot::Null,
         CommandFile::Local(path) => {
-            let file = open_source(service, path)?;
+            let file = source(common.service, path)?;
             let file =
                 file.map_err(|error| internal(format!("open {}: {error}", path.display())))?;
-            Slot::Content(Content::File(Arc::new(file)))
+            Slot::Content(Content::Host(file))
         }
         CommandFile::Content(bytes) if bytes.is_empty() => Slot::Null,
         CommandFile::Content(bytes) => Slot::Content(Content::Bytes(bytes.clone())),
-        CommandFile::Stored(id) => Slot::Content(stored(service, id)?),
+        CommandFile::Stored(id) => Slot::Content(common.stored.content(id)?),
         CommandFile::Collector { name, max } => Slot::Collector(name.clone(), *max),
         CommandFile::StreamIn | CommandFile::StreamOut => {
             return Err(wrong_use(file).into());
@@ -257,19 +281,8 @@ fn wrong_use(file: &CommandFile) -> RequestError {
     }
 }
 
-fn stored(service: &Service, id: &str) -> Result<Content, GroupError> {
-    let opened = service.go_judge.files.open(&service.files, id);
-    match opened.map_err(GroupError::system("open a stored file"))? {
-        Some((_, file)) => Ok(Content::File(Arc::new(file))),
-        None => Err(GroupError::UnknownFile(id.to_owned())),
-    }
-}
-
-/// Opens a file of the host, if requests may read it. Links are resolved before the check.
-fn open_source(
-    service: &Service,
-    path: &Path,
-) -> Result<std::io::Result<std::fs::File>, RequestError> {
+/// A file of the host, if requests may read it. Links are resolved before the check.
+fn source(service: &Service, path: &Path) -> Result<std::io::Result<HostFile>, RequestError> {
     let prefixes = &service.config.go_judge_source_prefixes;
     let forbidden = || RequestError::SourcePath {
         path: path.to_owned(),
@@ -282,7 +295,7 @@ fn open_source(
         prefixes.any(|prefix| path.starts_with(prefix))
     };
     match path.canonicalize() {
-        Ok(real) if is_below(&real) => Ok(std::fs::File::open(real)),
+        Ok(real) if is_below(&real) => Ok(HostFile::new(real)),
         Ok(_) => Err(forbidden()),
         // Requests must not learn anything about other directories.
         Err(error) => match path.parent().map(Path::canonicalize) {
@@ -317,7 +330,7 @@ fn put(
             streams.extra.push(Stream::Input(Input::Content(content)));
             return Ok(());
         }
-        Slot::Content(content) => Output::Descriptor(content.open()?),
+        Slot::Content(content) => Output::Content(content),
         Slot::Collector(name, max) => {
             match collectors.iter().find(|collector| collector.name == name) {
                 Some(first) => Output::SameAs(first.fd),
@@ -393,15 +406,15 @@ fn on_terminal(
 }
 
 /// Files and links for the working directory: all files before all links.
-fn input_files(service: &Service, command: &Command) -> Result<Vec<InputFile>, Stop> {
+fn input_files(common: Common<'_>, command: &Command) -> Result<Vec<InputFile>, Stop> {
     let mut files = Vec::with_capacity(command.copy_in.len() + command.symlinks.len());
     for (path, file) in &command.copy_in {
         let content = match file {
             CommandFile::Local(source) if source == Path::new("/dev/null") => {
                 Content::Bytes(Bytes::new())
             }
-            CommandFile::Local(source) => match open_source(service, source)? {
-                Ok(file) => Content::File(Arc::new(file)),
+            CommandFile::Local(local) => match source(common.service, local)? {
+                Ok(file) => Content::Host(file),
                 Err(error) => {
                     let kind = FileErrorKind::CopyInOpenFile;
                     let result = file_error(path, kind, error);
@@ -409,7 +422,7 @@ fn input_files(service: &Service, command: &Command) -> Result<Vec<InputFile>, S
                 }
             },
             CommandFile::Content(bytes) => Content::Bytes(bytes.clone()),
-            CommandFile::Stored(id) => stored(service, id)?,
+            CommandFile::Stored(id) => common.stored.content(id)?,
             other => return Err(wrong_use(other).into()),
         };
         files.push(InputFile {

@@ -1,6 +1,7 @@
 //! Converts reports of the core to results of this dialect.
 
 use super::model::{CommandResult, CopyOut, FileError, FileErrorKind, Status};
+use crate::core::budget::{Budget, rendered_within};
 use crate::core::execution::{Captured, ExecutionReport, OutputFileError, ReturnedFile};
 use crate::core::files::StoreError;
 use millibox::{Outcome, Step};
@@ -50,6 +51,9 @@ impl Measured {
     pub fn collect(&mut self, name: &str, max: u64, output: Captured) {
         if output.total > max {
             self.fail(name, FileErrorKind::CollectSizeExceeded, "");
+        } else if output.is_truncated() {
+            let message = "the outputs of the request are too large together";
+            self.fail(name, FileErrorKind::CollectSizeExceeded, message);
         }
         self.result.files.insert(name.to_owned(), output.bytes);
     }
@@ -79,6 +83,20 @@ impl Measured {
             Ok(id) => drop(self.result.file_ids.insert(name, id)),
             Err(error) => self.fail(&name, FileErrorKind::CopyOutCreateFile, error),
         }
+    }
+
+    /// Cuts the files that are returned as text to what the answer may contain.
+    pub fn keep_within(&mut self, answer: &Budget) {
+        let mut files = std::mem::take(&mut self.result.files);
+        for (name, bytes) in &mut files {
+            let kept = rendered_within(bytes, answer);
+            if kept.len() < bytes.len() {
+                let message = "the outputs of the request are too large together";
+                self.fail(name, FileErrorKind::CopyOutSizeExceeded, message);
+            }
+            *bytes = kept;
+        }
+        self.result.files = files;
     }
 
     /// The result, with the status that follows from files and figures.

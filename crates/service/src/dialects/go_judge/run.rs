@@ -9,20 +9,30 @@ use super::error::{GroupError, RequestError};
 use super::member::Member;
 use super::model::{Command, CommandResult, End, Group};
 use super::pipes::{MAX_DESCRIPTORS, Pipes};
-use super::prepare::prepare;
+use super::plan::{self, StoredFiles};
+use super::prepare::{Common, prepare};
 use super::terminal::TerminalChannel;
 use crate::config::LimitValues;
+use crate::core::budget::Budget;
 use crate::core::engine::Lane;
+use crate::core::queue::Held;
 use crate::http::headers::RunHeaders;
 use crate::service::Service;
 use crate::tokens::Client;
-use futures_util::future::{join_all, try_join_all};
+use futures_util::future::try_join_all;
+use futures_util::{StreamExt, stream};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Requests of this dialect wait for a place as long as their clients do.
 const PATIENCE: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// The maximum number of pipes of a group.
+const MAX_PIPES: u64 = 512;
+/// The maximum number of its terminals.
+const MAX_TERMINALS: u64 = 32;
 
 /// The streams that connect a client with a run.
 #[derive(Debug, Default)]
@@ -42,6 +52,8 @@ pub struct GroupReport {
     pub results: Vec<CommandResult>,
     /// The time in the queue.
     pub queued: Duration,
+    /// The memory of the results, which must be kept until they are sent.
+    pub held: Arc<Held>,
 }
 
 impl GroupReport {
@@ -98,13 +110,19 @@ async fn run_group(
     } else {
         Lane::CpuTime
     };
+    let stored = StoredFiles::find(service, client, &group)?;
     let mut ticket = client.ticket(group.size_bytes, PATIENCE);
     ticket.lane = lane;
     let memory = group.commands.iter().map(|command| command.memory_limit);
     // A group that requests more than the bounds of all requests together runs alone.
-    ticket.memory_bytes = memory
-        .fold(0, u64::saturating_add)
-        .min(queue.bounds().memory_bytes);
+    let memory = match is_coupled {
+        true => memory.fold(0, u64::saturating_add),
+        false => memory.max().unwrap_or(0),
+    };
+    ticket.memory_bytes = memory.min(queue.bounds().memory_bytes);
+    ticket.held_bytes = plan::plan(service, &group, &stored, is_coupled)
+        .bytes()
+        .min(queue.bounds().held_bytes);
     let permit = queue.admit(ticket).await?;
     let queued = begin.elapsed();
     let _slots = if is_coupled {
@@ -114,20 +132,34 @@ async fn run_group(
     };
     let mut pipes = Pipes::new(&group)?;
     pipes.ends.append(&mut attached.ends);
+    let budget = plan::budget(service);
+    let answer = Budget::new(service.config.requests.answer_bytes);
+    let common = Common {
+        service,
+        stored: &stored,
+        budget: &budget,
+        answer: &answer,
+    };
     let mut members = Vec::with_capacity(group.commands.len());
     for (index, command) in group.commands.into_iter().enumerate() {
         let terminal = attached.terminals.remove(&index);
-        let member = prepare(service, index, command, &mut pipes.ends, terminal)?;
+        let member = prepare(common, index, command, &mut pipes.ends, terminal)?;
         members.push(member);
     }
     service
         .metrics
         .observe_admission(queued, begin.elapsed().saturating_sub(queued));
-    let relays = try_join_all(pipes.relays.into_iter().map(super::pipes::Relay::run));
+    let relays = pipes.relays.into_iter().map(|relay| relay.run(&budget));
+    let relays = try_join_all(relays);
     let members = members.into_iter();
-    let executed = join_all(members.map(|member| execute(service, client, lane, member)));
+    let executing = members.map(|member| execute(service, client, lane, member));
+    // Commands that do not exchange data share the slot of the group, one after another.
+    let at_once = if is_coupled { usize::MAX } else { 1 };
+    let executed = stream::iter(executing)
+        .buffered(at_once)
+        .collect::<Vec<Result<CommandResult, GroupError>>>();
     let (executed, traffic) = tokio::join!(executed, relays);
-    drop(permit);
+    let held = permit.into_held();
     let mut results: Vec<CommandResult> = executed.into_iter().collect::<Result<_, _>>()?;
     for traffic in traffic?
         .into_iter()
@@ -137,7 +169,11 @@ async fn run_group(
             result.files.insert(traffic.name, traffic.bytes);
         }
     }
-    Ok(GroupReport { results, queued })
+    Ok(GroupReport {
+        results,
+        queued,
+        held: Arc::new(held),
+    })
 }
 
 async fn execute(
@@ -161,6 +197,9 @@ pub fn check(group: &Group, max: &LimitValues) -> Result<(), RequestError> {
         return Err(RequestError::NoCommand);
     }
     at_most("cmd", group.commands.len() as u64, u64::from(max.processes))?;
+    at_most("pipeMapping", group.pipes.len() as u64, MAX_PIPES)?;
+    let terminals = group.commands.iter().filter(|command| command.tty);
+    at_most("commands with tty", terminals.count() as u64, MAX_TERMINALS)?;
     group
         .commands
         .iter()

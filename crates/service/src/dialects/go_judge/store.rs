@@ -1,9 +1,11 @@
 //! Ids of stored files.
 //!
 //! The contents are in the file store of the service, where equal contents share one file. The
-//! dialect keeps the content of a file until its last id is removed.
+//! dialect keeps the content of a file until its last id is removed. Each id counts towards the share
+//! of its client, even if the content is that of another file.
 
-use crate::core::files::{FileStore, Owner, StoreError};
+use crate::core::access::{Owned, Verb, may};
+use crate::core::files::{FileStore, Owner, StoreError, StoredFile};
 use crate::core::queue::ClientId;
 use crate::tokens::Client;
 use bytes::Bytes;
@@ -12,17 +14,19 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// The longest name of a file, in bytes.
+const MAX_NAME_BYTES: usize = 4096;
 const ID_BYTES: usize = 5;
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /// All ids.
 #[derive(Debug, Default)]
 pub struct FileIds {
-    files: Mutex<HashMap<String, StoredFile>>,
+    files: Mutex<HashMap<String, StoredId>>,
 }
 
 #[derive(Debug, Clone)]
-struct StoredFile {
+struct StoredId {
     name: String,
     digest: String,
     /// The client that added it.
@@ -30,14 +34,14 @@ struct StoredFile {
 }
 
 impl FileIds {
-    fn files(&self) -> MutexGuard<'_, HashMap<String, StoredFile>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<String, StoredId>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores a file and returns its id.
     ///
     /// # Errors
-    /// The content does not fit, cannot be stored, or ends early.
+    /// The name is too long, or the content does not fit, cannot be stored, or ends early.
     pub async fn add<E>(
         &self,
         store: &FileStore,
@@ -45,7 +49,14 @@ impl FileIds {
         name: String,
         content: impl Stream<Item = Result<Bytes, E>>,
     ) -> Result<String, StoreError> {
-        let (digest, _) = store.put(Owner::GoJudge, None, content).await?;
+        if name.len() > MAX_NAME_BYTES {
+            return Err(StoreError::Name {
+                bytes: name.len(),
+                max_bytes: MAX_NAME_BYTES,
+            });
+        }
+        let owner = Owner::GoJudge(client.id);
+        let (digest, _) = store.put(owner, false, None, content).await?;
         let mut files = self.files();
         let id = loop {
             let id = new_id()?;
@@ -55,7 +66,7 @@ impl FileIds {
         };
         files.insert(
             id.clone(),
-            StoredFile {
+            StoredId {
                 name,
                 digest,
                 client: client.id,
@@ -79,50 +90,51 @@ impl FileIds {
         self.add(store, client, name, once).await
     }
 
-    /// Opens a file and returns it with its name; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// The file cannot be opened.
-    pub fn open(
+    /// A file that the client may read, with its name.
+    pub fn find(
         &self,
         store: &FileStore,
+        client: &Client,
         id: &str,
-    ) -> std::io::Result<Option<(String, std::fs::File)>> {
-        let Some(file) = self.files().get(id).cloned() else {
-            return Ok(None);
-        };
-        Ok(store
-            .open(&file.digest)?
-            .map(|content| (file.name, content)))
+    ) -> Option<(String, StoredFile)> {
+        let file = self.files().get(id).cloned()?;
+        if !may(client, Verb::Read, Owned::by(file.client, client)) {
+            return None;
+        }
+        let content = store.of_go_judge(file.client, &file.digest)?;
+        Some((file.name, content))
     }
 
-    /// The names of all files by their ids.
-    pub fn list(&self, store: &FileStore) -> BTreeMap<String, String> {
-        let mut files = self.files();
-        // The store has removed files that were not used for a long time.
-        files.retain(|_, file| store.size(&file.digest).is_some());
-        files
+    /// The names of the files that the client may read, by their ids.
+    pub fn list(&self, store: &FileStore, client: &Client) -> BTreeMap<String, String> {
+        self.forget_expired(store);
+        let is_readable = |file: &StoredId| may(client, Verb::Read, Owned::by(file.client, client));
+        self.files()
             .iter()
+            .filter(|(_, file)| is_readable(file))
             .map(|(id, file)| (id.clone(), file.name.clone()))
             .collect()
     }
 
-    /// Removes an id that the client added, and its content with the last id. Returns whether the
-    /// client has such an id.
+    /// Removes an id of the client, and its content with the last id. Returns whether the client has
+    /// such an id.
     pub fn remove(&self, store: &FileStore, client: &Client, id: &str) -> bool {
         let mut files = self.files();
-        let may_remove = |file: &StoredFile| file.client == client.id || client.admin;
+        let may_remove =
+            |file: &StoredId| may(client, Verb::Change, Owned::by(file.client, client));
         if !files.get(id).is_some_and(may_remove) {
             return false;
         }
         let Some(removed) = files.remove(id) else {
             return false;
         };
-        let has_content = store.size(&removed.digest).is_some();
-        if !files.values().any(|file| file.digest == removed.digest) {
-            store.remove(&removed.digest, Owner::GoJudge);
-        }
-        has_content
+        store.remove(&removed.digest, Owner::GoJudge(removed.client))
+    }
+
+    /// Forgets the ids of files that the store has removed because they were not used.
+    pub fn forget_expired(&self, store: &FileStore) {
+        let is_stored = |file: &StoredId| store.has_go_judge(file.client, &file.digest);
+        self.files().retain(|_, file| is_stored(file));
     }
 }
 
@@ -140,6 +152,8 @@ fn new_id() -> std::io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::files::StoreBounds;
+    use crate::core::share::Bound;
     use crate::tokens::Tokens;
     use std::time::Duration;
 
@@ -152,47 +166,63 @@ mod tests {
         }
     }
 
+    fn store() -> FileStore {
+        let bounds = StoreBounds {
+            bytes: Bound {
+                total: 1000,
+                is_divided: false,
+            },
+            keep: Duration::from_secs(60),
+            heir: None,
+        };
+        FileStore::new(None, bounds).unwrap()
+    }
+
     #[tokio::test]
     async fn content_is_removed_with_its_last_id() {
-        let store = FileStore::new(None, 1000, Duration::from_secs(60)).unwrap();
-        let ids = FileIds::default();
+        let (store, ids) = (store(), FileIds::default());
         let client = client(1, false);
         let add = async |name: &str| {
             let added = ids.add_bytes(&store, &client, name.to_owned(), "x".into());
             added.await.unwrap()
         };
         let (first, second) = (add("a").await, add("b").await);
-        assert_eq!((first.len(), ids.list(&store).len()), (8, 2));
+        assert_eq!((first.len(), ids.list(&store, &client).len()), (8, 2));
         assert!(ids.remove(&store, &client, &first) && !ids.remove(&store, &client, &first));
-        let (name, _) = ids.open(&store, &second).unwrap().unwrap();
+        let (name, _) = ids.find(&store, &client, &second).unwrap();
         assert_eq!(name, "b");
         assert!(ids.remove(&store, &client, &second));
-        assert!(ids.open(&store, &second).unwrap().is_none());
-        let (_, is_new) = store.put(Owner::Client(1), None, once("x")).await.unwrap();
-        assert!(is_new, "the content has been removed");
+        assert!(ids.find(&store, &client, &second).is_none());
+        let name = "n".repeat(MAX_NAME_BYTES + 1);
+        let error = ids.add_bytes(&store, &client, name, "x".into()).await;
+        assert!(matches!(error, Err(StoreError::Name { .. })));
     }
 
     #[tokio::test]
     async fn content_of_another_interface_is_kept() {
-        let store = FileStore::new(None, 1000, Duration::from_secs(60)).unwrap();
-        let (digest, _) = store.put(Owner::Client(1), None, once("x")).await.unwrap();
-        let ids = FileIds::default();
+        let (store, ids) = (store(), FileIds::default());
+        let put = store.put(Owner::Client(1), false, None, once("x"));
+        let (digest, _) = put.await.unwrap();
         let client = client(1, false);
         let id = ids.add_bytes(&store, &client, "a".to_owned(), "x".into());
         assert!(ids.remove(&store, &client, &id.await.unwrap()));
-        assert!(store.open(&digest).unwrap().is_some());
+        assert!(store.find(&client, &digest).is_some());
     }
 
     #[tokio::test]
-    async fn only_the_client_that_added_an_id_and_administrators_remove_it() {
-        let store = FileStore::new(None, 1000, Duration::from_secs(60)).unwrap();
-        let ids = FileIds::default();
+    async fn only_the_client_that_added_an_id_and_administrators_use_it() {
+        let (store, ids) = (store(), FileIds::default());
         let first = client(1, false);
         let id = ids.add_bytes(&store, &first, "a".to_owned(), "x".into());
         let id = id.await.unwrap();
-        assert!(!ids.remove(&store, &client(2, false), &id));
-        assert!(ids.open(&store, &id).unwrap().is_some());
-        assert!(ids.remove(&store, &client(2, true), &id));
+        let (stranger, admin) = (client(2, false), client(2, true));
+        assert!(ids.list(&store, &stranger).is_empty());
+        assert!(ids.find(&store, &stranger, &id).is_none());
+        assert!(!ids.remove(&store, &stranger, &id));
+        assert_eq!(ids.list(&store, &admin).len(), 1);
+        assert!(ids.find(&store, &first, &id).is_some());
+        assert!(ids.find(&store, &admin, &id).is_some());
+        assert!(ids.remove(&store, &admin, &id));
     }
 
     fn once(text: &'static str) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {

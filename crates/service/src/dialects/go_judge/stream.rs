@@ -7,12 +7,16 @@
 use super::answer;
 use super::auth::Authenticated;
 use super::conversation::{Control, Conversation, Place};
+use super::error::BeginError;
+use super::error_answer;
 use super::model::CommandResult;
 use super::request;
+use crate::http::bodies::Values;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::StatusCode;
 use axum::response::Response;
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::{SinkExt, StreamExt};
@@ -51,9 +55,15 @@ pub async fn connect(
     Authenticated(client): Authenticated,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    let Some(place) = service.streams.take(client.id, 1) else {
+        return error_answer(StatusCode::TOO_MANY_REQUESTS, BeginError::QueueFull);
+    };
     upgrade
         .max_message_size(service.config.max_body_bytes)
-        .on_upgrade(move |socket| serve(service, client, socket))
+        .on_upgrade(async move |socket| {
+            serve(service, client, socket).await;
+            drop(place);
+        })
 }
 
 async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
@@ -62,7 +72,7 @@ async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
         return;
     };
     let group = match first.split_first() {
-        Some((&REQUEST, body)) => request::parse(body),
+        Some((&REQUEST, body)) if !Values::default().are_too_many(body) => request::parse(body),
         _ => return,
     };
     let group = match group {

@@ -8,13 +8,16 @@ use super::answer;
 use super::auth::Authenticated;
 use super::conversation::cancelled_results;
 use super::error::{BeginError, GroupError};
+use super::error_answer;
 use super::model::CommandResult;
 use super::request::GroupRequest;
 use super::run::{self, Attached};
+use crate::http::bodies::Values;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::StatusCode;
 use axum::response::Response;
 use futures_util::future::{AbortHandle, AbortRegistration, Abortable, Aborted};
 use futures_util::stream::FuturesUnordered;
@@ -37,9 +40,15 @@ pub async fn connect(
     Authenticated(client): Authenticated,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    let Some(place) = service.streams.take(client.id, 1) else {
+        return error_answer(StatusCode::TOO_MANY_REQUESTS, BeginError::QueueFull);
+    };
     upgrade
         .max_message_size(service.config.max_body_bytes)
-        .on_upgrade(move |socket| serve(service, client, socket))
+        .on_upgrade(async move |socket| {
+            serve(service, client, socket).await;
+            drop(place);
+        })
 }
 
 /// The requests of a connection that have no answer yet.
@@ -68,6 +77,9 @@ async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
                     Message::Ping(_) | Message::Pong(_) => continue,
                 };
                 // Upstream closes the connection as well.
+                if Values::default().are_too_many(body) {
+                    return;
+                }
                 let Ok(request) = serde_json::from_slice::<GroupRequest>(body) else { return };
                 if let Some(id) = request.cancels() {
                     if let Some(cancel) = pending.cancel.get(id) {

@@ -41,33 +41,31 @@ use crate::core::catalog::Runtime;
 use crate::service::Service;
 use axum::Router;
 use axum::routing::{get, post};
+use callbacks::Turns;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use tower_http::cors::{Any, CorsLayer};
 
 /// The version of Judge0 that this interface implements. Clients use it to look up languages.
 pub const VERSION: &str = "1.13.1";
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "judge0";
-/// Number of results that are sent at the same time.
-const MAX_CALLBACKS: usize = 16;
 /// The state of this interface.
 #[derive(Debug)]
 pub struct Judge0 {
     store: store::Store,
     languages: Languages,
     receivers: Receivers,
-    callbacks: Arc<Semaphore>,
+    callbacks: Turns,
 }
 
 impl Judge0 {
     /// The state at the start of the service.
-    pub fn new(config: &Config, runtimes: &[Arc<Runtime>]) -> Judge0 {
+    pub fn new(config: &Config, runtimes: &[Arc<Runtime>], is_divided: bool) -> Judge0 {
         Judge0 {
-            store: store::Store::new(&config.judge0),
+            store: store::Store::new(&config.judge0, is_divided),
             languages: Languages::new(runtimes),
             receivers: Receivers::new(&config.judge0_callbacks),
-            callbacks: Arc::new(Semaphore::new(MAX_CALLBACKS)),
+            callbacks: Turns::new(is_divided),
         }
     }
 }

@@ -21,7 +21,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 const PRODUCT: &str = ".millibox-product.tar";
-const MAX_PRODUCT_BYTES: u64 = 64 << 20;
+pub(super) const MAX_PRODUCT_BYTES: u64 = 64 << 20;
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 const MAX_PRODUCT_FILES: usize = 10_000;
 

@@ -50,7 +50,12 @@ pub async fn run(
 ) -> Result<Verdict, Refusal> {
     let run = program_run(service, client, draft);
     let begin = Instant::now();
-    let compile = project::compile_run(draft, &run);
+    let mut compile = project::compile_run(draft, &run);
+    if let Some(compile) = &mut compile {
+        // Its product is unpacked in memory, and archived for the run.
+        let product = project::MAX_PRODUCT_BYTES.saturating_mul(2);
+        compile.ticket.held_bytes = compile.plan().add(run.plan().bytes()).add(product).bytes();
+    }
     let permit = service
         .runner
         .admit(compile.as_ref().unwrap_or(&run))
@@ -106,7 +111,7 @@ fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun 
         id: String::new(),
         stdin: draft.stdin.clone().map(Content::Bytes),
         args: Vec::new(),
-        expected: draft.expected_output.clone(),
+        expected: draft.expected_output.clone().map(Content::Bytes),
         comparison: Comparison::Trim,
     };
     let runs = usize::try_from(draft.whole_limit(RUNS)).unwrap_or(1);
@@ -137,6 +142,8 @@ fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun 
             },
         },
         outputs: Vec::new(),
+        answer_bytes: service.config.requests.answer_bytes,
+        keeps_last: true,
         stdout: keep(false),
         stderr: keep(draft.redirect_stderr_to_stdout),
         observer: None,
@@ -203,7 +210,7 @@ fn source(draft: &Draft) -> (ProgramSource, Vec<InputFile>) {
             let source = ProgramSource::Sources {
                 entry: main.filter(|_| sources.len() > 1).map(Into::into),
                 runtime,
-                files: sources,
+                files: sources.into_iter().map(Into::into).collect(),
                 limits: CompileLimits {
                     cpu_time: Some(COMPILE_CPU_TIME),
                     memory_bytes: None,

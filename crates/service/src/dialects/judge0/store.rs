@@ -1,9 +1,14 @@
 //! Submissions in memory: those that wait or run and, for a limited time, those that have ended.
+//!
+//! Each client has a share of the waiting submissions and of the memory. If results need room, the
+//! client whose submissions occupy the most memory loses its oldest results.
 
 use super::model::Draft;
 use super::status::Status;
 use super::submission::{Submission, Verdict};
 use crate::config::Judge0Config;
+use crate::core::queue::ClientId;
+use crate::core::share::Bound;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -18,6 +23,8 @@ pub struct Store {
 struct Shared {
     max_queued: usize,
     max_bytes: usize,
+    /// Whether several clients share the store.
+    is_divided: bool,
     keep: Duration,
     state: Mutex<State>,
 }
@@ -27,12 +34,20 @@ struct State {
     submissions: HashMap<Arc<str>, Submission>,
     /// Tokens in the order of creation.
     created: VecDeque<Arc<str>>,
-    /// Tokens in the order in which they ended; some may be deleted.
-    ended: VecDeque<Arc<str>>,
+    clients: HashMap<ClientId, Part>,
     queued: usize,
     running: usize,
     bytes: usize,
     counts: Counts,
+}
+
+/// The submissions of a client.
+#[derive(Debug, Default)]
+struct Part {
+    queued: usize,
+    bytes: usize,
+    /// Tokens in the order in which they ended; some may be deleted.
+    ended: VecDeque<Arc<str>>,
 }
 
 /// The numbers of submissions that arrived and ended since the start.
@@ -79,12 +94,13 @@ pub enum RemoveError {
 
 impl Store {
     /// An empty store.
-    pub fn new(config: &Judge0Config) -> Store {
+    pub fn new(config: &Judge0Config, is_divided: bool) -> Store {
         Store {
             shared: Arc::new(Shared {
                 max_queued: config.max_queued,
                 max_bytes: usize::try_from(config.max_bytes).unwrap_or(usize::MAX),
                 keep: Duration::from_secs(config.keep_s),
+                is_divided,
                 state: Mutex::default(),
             }),
         }
@@ -111,32 +127,61 @@ impl Store {
         self.state().counts.clone()
     }
 
-    /// Whether this many more submissions may wait.
+    /// Whether this many more submissions of a client may wait.
     ///
     /// # Errors
     /// Too many submissions would wait.
-    pub fn check_room(&self, count: usize) -> Result<(), Full> {
-        if self.state().queued.saturating_add(count) > self.shared.max_queued {
-            return Err(Full);
+    pub fn check_room(&self, client: ClientId, count: usize) -> Result<(), Full> {
+        let state = self.state();
+        let own = state.clients.get(&client).map_or(0, |part| part.queued);
+        match self.admits(self.shared.max_queued, state.queued, own, count) {
+            true => Ok(()),
+            false => Err(Full),
         }
-        Ok(())
+    }
+
+    fn admits(&self, total: usize, used: usize, own: usize, more: usize) -> bool {
+        let bound = Bound {
+            total: total as u64,
+            is_divided: self.shared.is_divided,
+        };
+        bound.admits(used as u64, own as u64, more as u64)
     }
 
     /// Adds a waiting submission.
     ///
     /// # Errors
     /// Too many submissions wait, or there is no room in memory.
-    pub fn insert(&self, token: String, draft: Draft) -> Result<Submission, Full> {
-        let submission = Submission::new(token, draft);
+    pub fn insert(
+        &self,
+        token: String,
+        client: ClientId,
+        draft: Draft,
+    ) -> Result<Submission, Full> {
+        let submission = Submission::new(token, client, draft);
         let mut state = self.state();
         state.remove_expired(self.shared.keep);
         state.make_room(submission.size(), self.shared.max_bytes);
-        let has_bytes = state.bytes.saturating_add(submission.size()) <= self.shared.max_bytes;
-        if state.queued >= self.shared.max_queued || !has_bytes {
+        let size = submission.size();
+        let has_bytes = |state: &State| {
+            let own = state.clients.get(&client).map_or(0, |part| part.bytes);
+            self.admits(self.shared.max_bytes, state.bytes, own, size)
+        };
+        // Results of the client itself make room for its new submissions.
+        while !has_bytes(&state) {
+            let part = state.clients.get_mut(&client);
+            let oldest = part.and_then(|part| part.ended.pop_front());
+            state.forget(&oldest.ok_or(Full)?);
+        }
+        let queued = state.clients.get(&client).map_or(0, |part| part.queued);
+        if !self.admits(self.shared.max_queued, state.queued, queued, 1) {
             return Err(Full);
         }
         state.queued += 1;
-        state.bytes += submission.size();
+        state.bytes += size;
+        let part = state.clients.entry(client).or_default();
+        part.queued += 1;
+        part.bytes += size;
         state.counts.total += 1;
         *state
             .counts
@@ -160,7 +205,8 @@ impl Store {
             && submission.status() == Status::InQueue
         {
             submission.started_at = Some(SystemTime::now());
-            state.queued -= 1;
+            let client = submission.client;
+            state.leave_queue(client);
             state.running += 1;
         }
     }
@@ -170,18 +216,24 @@ impl Store {
         let mut guard = self.state();
         let state = &mut *guard;
         let submission = state.submissions.get_mut(token)?;
-        match submission.status() {
-            Status::InQueue => state.queued -= 1,
-            Status::Processing => state.running -= 1,
-            _ => return Some(submission.clone()),
+        let (status, client) = (submission.status(), submission.client);
+        if status.is_final() {
+            return Some(submission.clone());
         }
         *state.counts.statuses.entry(verdict.status).or_default() += 1;
-        state.bytes += verdict.size();
+        let size = verdict.size();
         submission.finished_at = Some(SystemTime::now());
         submission.verdict = Some(Arc::new(verdict));
         let submission = submission.clone();
+        match status {
+            Status::InQueue => state.leave_queue(client),
+            _ => state.running -= 1,
+        }
+        state.bytes += size;
+        let part = state.clients.entry(client).or_default();
+        part.bytes += size;
+        part.ended.push_back(submission.token.clone());
         state.make_room(0, self.shared.max_bytes);
-        state.ended.push_back(submission.token.clone());
         Some(submission)
     }
 
@@ -238,10 +290,21 @@ impl Store {
 }
 
 impl State {
-    /// Removes the oldest ended submissions until there is room.
+    fn leave_queue(&mut self, client: ClientId) {
+        self.queued -= 1;
+        if let Some(part) = self.clients.get_mut(&client) {
+            part.queued -= 1;
+        }
+    }
+
+    /// Removes the oldest results of the heaviest client until there is room.
     fn make_room(&mut self, bytes: usize, max_bytes: usize) {
         while self.bytes.saturating_add(bytes) > max_bytes {
-            let Some(token) = self.ended.pop_front() else {
+            // A client without results has nothing to remove.
+            let parts = self.clients.values_mut();
+            let parts = parts.filter(|part| !part.ended.is_empty());
+            let heaviest = parts.max_by_key(|part| part.bytes);
+            let Some(token) = heaviest.and_then(|part| part.ended.pop_front()) else {
                 return;
             };
             self.forget(&token);
@@ -249,7 +312,14 @@ impl State {
     }
 
     fn remove_expired(&mut self, keep: Duration) {
-        while let Some(token) = self.ended.front() {
+        let clients: Vec<ClientId> = self.clients.keys().copied().collect();
+        for client in clients {
+            self.remove_expired_of(client, keep);
+        }
+    }
+
+    fn remove_expired_of(&mut self, client: ClientId, keep: Duration) {
+        while let Some(token) = self.clients.get(&client).and_then(|it| it.ended.front()) {
             let finished_at = self
                 .submissions
                 .get(token)
@@ -261,7 +331,8 @@ impl State {
             if is_fresh {
                 return;
             }
-            if let Some(token) = self.ended.pop_front() {
+            let part = self.clients.get_mut(&client);
+            if let Some(token) = part.and_then(|part| part.ended.pop_front()) {
                 self.forget(&token);
             }
         }
@@ -270,11 +341,17 @@ impl State {
     fn forget(&mut self, token: &str) -> Option<Submission> {
         let submission = self.submissions.remove(token)?;
         match submission.status() {
-            Status::InQueue => self.queued -= 1,
+            Status::InQueue => self.leave_queue(submission.client),
             Status::Processing => self.running -= 1,
             _ => {}
         }
         self.bytes -= submission.size();
+        if let Some(part) = self.clients.get_mut(&submission.client) {
+            part.bytes -= submission.size();
+            if part.bytes == 0 {
+                self.clients.remove(&submission.client);
+            }
+        }
         // Old submissions are removed first, so the search is short.
         if let Some(at) = self.created.iter().position(|known| **known == *token) {
             self.created.remove(at);
@@ -297,23 +374,32 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn store(max_queued: usize, max_bytes: u64, keep_s: u64) -> Store {
-        Store::new(&Judge0Config {
+    fn divided(max_queued: usize, max_bytes: u64, keep_s: u64, is_divided: bool) -> Store {
+        let config = Judge0Config {
             max_queued,
             keep_s,
             max_bytes,
             delete: false,
-        })
+        };
+        Store::new(&config, is_divided)
+    }
+
+    fn store(max_queued: usize, max_bytes: u64, keep_s: u64) -> Store {
+        divided(max_queued, max_bytes, keep_s, false)
     }
 
     fn insert(store: &Store, token: &str) -> Result<Submission, Full> {
+        insert_for(store, 0, token)
+    }
+
+    fn insert_for(store: &Store, client: ClientId, token: &str) -> Result<Submission, Full> {
         let fields = json!({ "source_code": "12345", "language_id": 43 });
         let rules = Rules {
             languages: &Languages::new(&[]),
             receivers: &Receivers::default(),
         };
         let draft = Draft::parse(fields.as_object().unwrap(), false, rules).unwrap();
-        store.insert(token.to_owned(), draft)
+        store.insert(token.to_owned(), client, draft)
     }
 
     fn accepted() -> Verdict {
@@ -350,7 +436,7 @@ mod tests {
         insert(&store, "a").unwrap();
         insert(&store, "b").unwrap();
         assert_eq!(insert(&store, "c").unwrap_err(), Full);
-        assert_eq!(store.check_room(1), Err(Full));
+        assert_eq!(store.check_room(0, 1), Err(Full));
         store.abandon("a");
         insert(&store, "c").unwrap();
         let tokens = |(page, total): (Vec<Submission>, usize)| {
@@ -370,6 +456,31 @@ mod tests {
         store.finish("a", accepted());
         insert(&store, "c").unwrap();
         assert!(store.get("a").is_none() && store.get("b").is_some());
+    }
+
+    #[test]
+    fn greedy_client_fills_only_its_share_and_loses_its_own_results() {
+        let queue = divided(4, 1 << 20, 60, true);
+        for token in ["a", "b"] {
+            insert_for(&queue, 1, token).unwrap();
+        }
+        assert_eq!(insert_for(&queue, 1, "c").unwrap_err(), Full);
+        insert_for(&queue, 2, "d").unwrap();
+        let results = divided(10, 4 * 1200, 60, true);
+        let finish = |client, token: &str, bytes: usize| {
+            insert_for(&results, client, token).unwrap();
+            let mut verdict = accepted();
+            verdict.stdout = vec![0; bytes].into();
+            results.finish(token, verdict);
+        };
+        finish(2, "modest", 0);
+        finish(1, "first", 1000);
+        finish(1, "second", 1000);
+        let is_kept = |token| results.get(token).is_some();
+        assert_eq!(
+            ["modest", "first", "second"].map(is_kept),
+            [true, false, true]
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::model::{
     WALL_TIME,
 };
 use super::status::Status;
+use crate::core::queue::ClientId;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -128,6 +129,8 @@ impl Verdict {
 pub struct Submission {
     /// The name.
     pub token: Arc<str>,
+    /// The client that created it.
+    pub client: ClientId,
     /// The program to run.
     pub draft: Arc<Draft>,
     /// When the request arrived and the submission began to wait.
@@ -152,9 +155,10 @@ impl From<NotUtf8> for RequestError {
 
 impl Submission {
     /// A new submission, in the queue.
-    pub fn new(token: String, draft: Draft) -> Submission {
+    pub fn new(token: String, client: ClientId, draft: Draft) -> Submission {
         Submission {
             token: token.into(),
+            client,
             draft: Arc::new(draft),
             created_at: SystemTime::now(),
             started_at: None,
@@ -280,7 +284,7 @@ mod tests {
             receivers: &Receivers::default(),
         };
         let draft = Draft::parse(fields.as_object().unwrap(), false, rules).unwrap();
-        Submission::new("token".to_owned(), draft)
+        Submission::new("token".to_owned(), 0, draft)
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::parameters::{DEFAULT_FIELDS, Parameters};
 use super::run;
 use super::store::{RemoveError, Store};
 use super::submission::{Submission, Verdict};
+use crate::core::access::{Owned, Verb, may};
 use crate::core::queue::Refusal;
 use crate::http::headers::RunHeaders;
 use crate::service::Service;
@@ -39,12 +40,12 @@ pub async fn create(
 ) -> Answer<Response> {
     let judge0 = &service.judge0;
     let full = |_| RequestError::QueueFull;
-    judge0.store.check_room(1).map_err(full)?;
+    judge0.store.check_room(client.id, 1).map_err(full)?;
     let fields = parameters.fields()?;
     let is_base64 = parameters.is_true("base64_encoded");
     let document = document(&headers, &body)?;
     let draft = judge0.draft(&document, is_base64)?;
-    let submission = judge0.insert(draft)?;
+    let submission = judge0.insert(&client, draft)?;
     let token = submission.token.clone();
     if parameters.is_true("wait") {
         let unfinished = Unfinished {
@@ -90,7 +91,7 @@ pub async fn create_batch(
     };
     judge0
         .store
-        .check_room(submissions.len().max(1))
+        .check_room(client.id, submissions.len().max(1))
         .map_err(|_| RequestError::QueueFull)?;
     check_batch(submissions.len())?;
     let is_base64 = parameters.is_true("base64_encoded");
@@ -103,7 +104,7 @@ pub async fn create_batch(
         };
         let created = judge0
             .draft(&fields, is_base64)
-            .and_then(|draft| judge0.insert(draft));
+            .and_then(|draft| judge0.insert(&client, draft));
         answers.push(match created {
             Ok(submission) => {
                 status = StatusCode::CREATED;
@@ -125,12 +126,12 @@ pub async fn create_batch(
 /// Shows a submission.
 pub async fn show(
     State(service): State<Arc<Service>>,
-    _: Authenticated,
+    Authenticated(client): Authenticated,
     Path(token): Path<String>,
     parameters: Parameters,
 ) -> Answer {
     let fields = parameters.fields()?;
-    let submission = service.judge0.store.get(&token);
+    let submission = service.judge0.find(&client, &token);
     let submission = submission.ok_or(RequestError::NotFound)?;
     let is_base64 = parameters.is_true("base64_encoded");
     Ok(Json(submission.to_json(&fields, is_base64)?))
@@ -139,7 +140,7 @@ pub async fn show(
 /// Shows the submissions with the tokens of the header or parameter `tokens`.
 pub async fn show_batch(
     State(service): State<Arc<Service>>,
-    _: Authenticated,
+    Authenticated(client): Authenticated,
     parameters: Parameters,
     headers: HeaderMap,
 ) -> Answer {
@@ -157,7 +158,7 @@ pub async fn show_batch(
     let is_base64 = parameters.is_true("base64_encoded");
     let submissions: Result<Vec<Value>, _> = tokens
         .into_iter()
-        .map(|token| match service.judge0.store.get(token.trim()) {
+        .map(|token| match service.judge0.find(&client, token.trim()) {
             Some(submission) => submission.to_json(&fields, is_base64),
             None => Ok(Value::Null),
         })
@@ -239,10 +240,17 @@ impl Judge0 {
         draft.map_err(RequestError::Invalid)
     }
 
-    fn insert(&self, draft: Draft) -> Answer<Submission> {
+    /// A submission that the client may see.
+    fn find(&self, client: &Client, token: &str) -> Option<Submission> {
+        let submission = self.store.get(token)?;
+        let owned = Owned::by(submission.client, client);
+        may(client, Verb::Read, owned).then_some(submission)
+    }
+
+    fn insert(&self, client: &Client, draft: Draft) -> Answer<Submission> {
         let token = new_token().map_err(RequestError::NoToken)?;
         self.store
-            .insert(token, draft)
+            .insert(token, client.id, draft)
             .map_err(|_| RequestError::QueueFull)
     }
 }
@@ -296,7 +304,7 @@ async fn process(
     let started = || store.start(token);
     let verdict = match run::run(service, client, &submission.draft, started).await {
         // A retry would exceed the memory as well.
-        Err(refusal @ Refusal::TooMuchMemory { .. }) => Verdict::internal_error(refusal),
+        Err(refusal) if refusal.is_final() => Verdict::internal_error(refusal),
         verdict => verdict?,
     };
     let ended = store.finish(token, verdict);
@@ -312,9 +320,16 @@ fn call_back(service: &Arc<Service>, submission: Option<&Submission>) {
     let Some(url) = submission.draft.callback_url.clone() else {
         return;
     };
-    let permits = service.judge0.callbacks.clone();
+    let Some(turn) = service.judge0.callbacks.enter(submission.client) else {
+        let receiver = callbacks::origin(&url);
+        tracing::warn!(
+            receiver,
+            "too many results of this client wait; one is not sent"
+        );
+        return;
+    };
     tokio::spawn(async move {
-        let _permit = permits.acquire().await;
+        let _place = turn.wait().await;
         if let Ok(document) = submission.to_json(&DEFAULT_FIELDS, true) {
             callbacks::send(&url, document.to_string().into()).await;
         }

@@ -17,18 +17,20 @@ use super::text::Decoder;
 use super::{INTERFACE, not_found};
 use crate::core::engine::Lane;
 use crate::core::execution::{ExecutionError, ExecutionReport, Input, Output};
+use crate::http::bodies::Values;
 use crate::service::Service;
 use crate::tokens::Client;
-use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use bytes::BytesMut;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::convert::Infallible;
 use std::os::fd::OwnedFd;
 use std::pin::pin;
@@ -72,11 +74,19 @@ pub(super) async fn connect(
     let Ok(upgrade) = upgrade else {
         return not_found().await;
     };
+    let Some(place) = service.streams.take(client.id, 1) else {
+        let message = "this client has its maximum number of open streams";
+        let body = Json(json!({ "message": message }));
+        return (StatusCode::TOO_MANY_REQUESTS, body).into_response();
+    };
     let max_bytes = service.config.max_body_bytes;
     upgrade
         .max_message_size(max_bytes)
         .max_frame_size(max_bytes)
-        .on_upgrade(move |socket| serve(service, runtimes, client, socket))
+        .on_upgrade(async move |socket| {
+            serve(service, runtimes, client, socket).await;
+            drop(place);
+        })
 }
 
 async fn serve(service: Arc<Service>, runtimes: Arc<Runtimes>, client: Client, socket: WebSocket) {
@@ -146,6 +156,9 @@ async fn session(
 async fn first_command(receiver: &mut Receiver) -> Result<(Map<String, Value>, usize), End> {
     loop {
         let message = next_message(receiver).await?;
+        if Values::default().are_too_many(&message) {
+            return Err(End::error("the message contains too many values"));
+        }
         match Command::parse(&message).map_err(End::error)? {
             Command::Init(body) => return Ok((body, message.len())),
             Command::Data { .. } | Command::Signal(_) => return Err(Closing::NotInitialized.into()),

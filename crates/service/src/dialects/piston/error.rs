@@ -122,7 +122,7 @@ impl JobError {
     fn status(&self) -> StatusCode {
         match self {
             JobError::Request(_)
-            | JobError::Refused(Refusal::TooMuchMemory { .. })
+            | JobError::Refused(Refusal::TooMuchMemory { .. } | Refusal::TooLarge { .. })
             | JobError::Catalog(_) => StatusCode::BAD_REQUEST,
             JobError::Refused(_) => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,

@@ -8,6 +8,7 @@ use super::observer::{Observer, StageExecution};
 use super::packages::{Package, SUBMISSION_DIRECTORY, Script};
 use super::runtimes::{Runtimes, Source};
 use super::{Authorized, INTERFACE, JsonBody};
+use crate::core::budget::{Budget, Plan};
 use crate::core::catalog::{self, CompileLimits, Program, SourceFile};
 use crate::core::engine::Lane;
 use crate::core::execution::{
@@ -17,6 +18,7 @@ use crate::core::execution::{
 use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
 use crate::core::queue::{Permit, Ticket};
 use crate::http::headers::RunHeaders;
+use crate::http::held::hold;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::State;
@@ -32,6 +34,9 @@ use std::time::{Duration, Instant};
 const CLIENT_PATIENCE: Duration = Duration::from_secs(28);
 /// The time that every job may spend in the queue, however long its stages are.
 const MIN_PATIENCE: Duration = Duration::from_secs(10);
+/// The memory of the output of a job for each byte of its limit: two streams and both together, as
+/// bytes, as text and in the answer, which may need several bytes for each.
+const OUTPUT_COPIES: u64 = 24;
 /// Extensions of files that sources include.
 const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp", "tcc"];
 
@@ -49,12 +54,12 @@ pub(super) async fn execute(
         let permit = admit(&service, &client, &job, size_bytes).await?;
         let queued = begin.elapsed();
         let answer = run_stages(&service, &job, &mut Collect).await;
-        drop(permit);
+        let held = permit.into_held();
         let answer = answer?;
         observe(&service, queued, &answer);
-        Ok((answer, queued))
+        Ok((answer, queued, held))
     };
-    let (answer, queued) = answered
+    let (answer, queued, held) = answered
         .await
         .inspect_err(|error: &JobError| count_failure(&service, error))?;
     let headers = RunHeaders {
@@ -64,7 +69,26 @@ pub(super) async fn execute(
     };
     let mut response = Json(answer).into_response();
     headers.add_to(response.headers_mut());
-    Ok(response)
+    Ok(hold(response, held))
+}
+
+/// The memory of the service that a job needs: its files, their archive, the output of its stages,
+/// and the files that the compile stage of a package leaves, which are archived twice.
+fn held_bytes(service: &Service, job: &Job, size_bytes: usize) -> u64 {
+    let files = job.files.iter().map(|file| file.content.len() as u64);
+    let files = files.fold(0, u64::saturating_add);
+    let product = match &job.runtime.source {
+        Source::Package(package) if package.has_compile => {
+            service.config.limits.default.files_bytes.saturating_mul(2)
+        }
+        _ => 0,
+    };
+    Plan::default()
+        .add(size_bytes as u64)
+        .add(files.saturating_mul(2))
+        .add(output_bytes(service, job).saturating_mul(OUTPUT_COPIES))
+        .add(product)
+        .bytes()
 }
 
 /// Waits until the job may run.
@@ -85,12 +109,14 @@ pub(super) async fn admit(
     }
     let patience = CLIENT_PATIENCE.saturating_sub(busy).max(MIN_PATIENCE);
     let patience = patience.min(Duration::from_millis(service.config.queue.wait_ms));
+    let queue = &service.runner.queue;
     let ticket = Ticket {
         lane: Lane::RealTime,
         memory_bytes,
+        held_bytes: held_bytes(service, job, size_bytes).min(queue.bounds().held_bytes),
         ..client.ticket(size_bytes, patience)
     };
-    Ok(service.runner.queue.admit(ticket).await?)
+    Ok(queue.admit(ticket).await?)
 }
 
 /// Records the time that a job has waited, and that of its compile stage.
@@ -329,8 +355,10 @@ fn suite_execution(
         prepared: None,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
+        files_bytes: service.config.limits.default.files_bytes,
         streams: Streams::default(),
         outputs: Vec::new(),
+        budget: Budget::new(u64::MAX),
         limits: execution_limits,
     }
 }
@@ -420,8 +448,10 @@ fn package_execution(
         prepared: None,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
+        files_bytes: service.config.limits.default.files_bytes,
         streams: Streams::default(),
         outputs: Vec::new(),
+        budget: Budget::new(u64::MAX),
         limits: execution_limits(service, job, limits),
     }
 }

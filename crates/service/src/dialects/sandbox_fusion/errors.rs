@@ -134,7 +134,7 @@ impl Failure {
         match self {
             Failure::Invalid(_) | Failure::Body(_) => "invalid_request",
             Failure::Unauthorized | Failure::Forbidden => "unauthorized",
-            Failure::Refused(Refusal::TooMuchMemory { .. }) => "invalid_request",
+            Failure::Refused(refusal) if refusal.is_final() => "invalid_request",
             Failure::Refused(_) | Failure::Late { .. } => "refused",
             Failure::Sandbox(_) => "sandbox_error",
         }
@@ -158,6 +158,9 @@ impl Failure {
             }
             Failure::Refused(refusal) => match refusal.retry_after() {
                 Some(after) => retry(after),
+                None if matches!(refusal, Refusal::TooLarge { .. }) => {
+                    Failure::invalid("fetch_files", refusal).response(is_reported)
+                }
                 None => Failure::invalid("memory_limit_MB", refusal).response(is_reported),
             },
             Failure::Body(rejection) => (rejection.status(), Json(&detail)).into_response(),

@@ -14,6 +14,7 @@ use crate::core::program::{
 };
 use crate::core::queue::Permit;
 use crate::http::headers::RunHeaders;
+use crate::http::held::hold;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::Json;
@@ -31,7 +32,7 @@ const MAX_BUSY_CPUS: u32 = 256;
 /// The place of a request among the running ones.
 #[derive(Debug)]
 pub(super) struct Admitted {
-    _permit: Permit,
+    permit: Permit,
     pub(super) queued: Duration,
     begin: Instant,
     deadline: Instant,
@@ -103,6 +104,8 @@ pub(super) fn program_run(
         stop_on: StopOn::Never,
         limits,
         outputs: Vec::new(),
+        answer_bytes: service.config.requests.answer_bytes,
+        keeps_last: false,
         stdout: keep,
         stderr: keep,
         observer: None,
@@ -122,13 +125,18 @@ pub(super) async fn admit(
     if !is_compiled {
         run.ticket.patience = patience;
     }
+    // The files are added later: they are in the request, and in an archive.
+    run.ticket.held_bytes = run
+        .plan()
+        .add(run.ticket.size_bytes.saturating_mul(2))
+        .bytes();
     let permit = service.runner.admit(run).await.inspect_err(|_| {
         service.metrics.count_refusal(INTERFACE);
     })?;
     // Longer than any run; an Instant cannot be arbitrarily late.
     let patience = patience.min(Duration::from_secs(86_400));
     Ok(Admitted {
-        _permit: permit,
+        permit,
         queued: begin.elapsed(),
         begin,
         deadline: begin + patience,
@@ -162,7 +170,7 @@ impl Admitted {
     }
 
     /// A successful response.
-    pub(super) fn response(&self, outcome: &'static str, answer: &impl Serialize) -> Response {
+    pub(super) fn response(self, outcome: &'static str, answer: &impl Serialize) -> Response {
         let mut response = Json(answer).into_response();
         let headers = RunHeaders {
             id: None,
@@ -170,7 +178,7 @@ impl Admitted {
             queued: Some(self.queued),
         };
         headers.add_to(response.headers_mut());
-        response
+        hold(response, self.permit.into_held())
     }
 }
 

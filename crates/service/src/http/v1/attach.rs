@@ -14,8 +14,11 @@
 
 use super::auth::Authenticated;
 use super::jobs::{self, Job, JobLog, LogEvent};
+use crate::core::access::Verb;
 use crate::core::program::{Attachment, ProgramReport};
+use crate::core::queue::ClientId;
 use crate::core::registry::{JobKind, Phase};
+use crate::core::share::Place;
 use crate::core::terminal::{DEFAULT_SIZE, Size, Terminal};
 use crate::http::problem::Problem;
 use crate::service::Service;
@@ -38,6 +41,8 @@ const PROTOCOL: &str = "millibox.v1";
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// The maximum number of messages that wait for a program that does not read its standard input.
 const MAX_WAITING_INPUTS: usize = 64;
+/// Number of descriptors of an interactive run.
+const DESCRIPTORS: u64 = 4;
 /// The stream number of standard input.
 const STDIN: u8 = 0;
 const END_OF_INPUT: &[u8] = b"\x04";
@@ -66,6 +71,7 @@ pub struct Closing {
     consoles: Consoles,
     id: String,
     console: Arc<Console>,
+    _place: Place<ClientId>,
 }
 
 impl Drop for Closing {
@@ -77,12 +83,18 @@ impl Drop for Closing {
 /// Opens the console of a run.
 ///
 /// # Errors
-/// The system has run out of terminals or descriptors.
+/// The client has used up its share of the consoles, or the system has run out of terminals or
+/// descriptors.
 pub fn open(
     service: &Service,
     job: &Job,
     has_terminal: bool,
 ) -> Result<(Attachment, Closing), Problem> {
+    // The descriptors are open from the request on, while the run waits in the queue.
+    let place = service.descriptors.take(job.client, DESCRIPTORS);
+    let place = place.ok_or_else(|| {
+        Problem::share_used("this client has its maximum number of interactive runs")
+    })?;
     let (console, attachment) = if has_terminal {
         let (terminal, end) = Terminal::open(DEFAULT_SIZE).map_err(Problem::internal)?;
         (Console::Terminal(terminal), Attachment::Terminal(end))
@@ -100,6 +112,7 @@ pub fn open(
         consoles,
         id: job.id.clone(),
         console,
+        _place: place,
     };
     Ok((attachment, closing))
 }
@@ -171,12 +184,16 @@ pub async fn attach(
     Path(id): Path<String>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, Problem> {
-    let job = jobs::find(&service, &client, JobKind::Run, &id)?;
+    let job = jobs::find(&service, &client, Verb::Change, JobKind::Run, &id)?;
     let console = service.consoles.lock().get(&id).cloned();
+    let place = jobs::stream(&service, &client.0)?;
     Ok(upgrade
         .protocols([PROTOCOL])
         .max_message_size(MAX_MESSAGE_BYTES)
-        .on_upgrade(move |socket| converse(socket, job, console)))
+        .on_upgrade(async move |socket| {
+            converse(socket, job, console).await;
+            drop(place);
+        }))
 }
 
 /// A command from the client.

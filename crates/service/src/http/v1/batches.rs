@@ -1,10 +1,11 @@
 //! Many runs in one request. Each result is sent when it is ready.
 
 use super::auth::{Authenticated, INTERFACE};
+use super::jobs;
 use super::model::{RunAnswer, RunRequest};
 use super::runs::{Forgetting, Prepared};
 use crate::core::program::ProgramError;
-use crate::core::queue::Refusal;
+use crate::core::queue::{Held, Refusal};
 use crate::core::registry::JobKind;
 use crate::http::problem::{Problem, RequestBody};
 use crate::service::Service;
@@ -108,6 +109,7 @@ pub async fn create(
         0 => usize::MAX,
         most => most.max(1),
     };
+    let place = jobs::stream(&service, &client)?;
     let slots = service.runner.queue.bounds().cpu_time;
     let window = window.min(slots * WINDOW_PER_SLOT);
     let batch = Arc::new(Batch {
@@ -124,14 +126,17 @@ pub async fn create(
             async move { batch.line(index, request).await }
         })
         .buffer_unordered(window)
-        .map(move |(line, is_service_error)| {
+        .map(move |(line, is_service_error, held)| {
             if let Ok(mut end) = counted.lock() {
                 end.done += 1;
                 end.service_errors += usize::from(is_service_error);
             }
-            to_line(&line)
+            let line = to_line(&line);
+            drop(held);
+            line
         });
     let last = stream::once(async move {
+        drop(place);
         let end = end.lock().map(|end| end.clone());
         to_line(&end.unwrap_or_default())
     });
@@ -143,6 +148,9 @@ pub async fn create(
         .into_response())
 }
 
+/// The charge for the memory of a line.
+type Kept = Option<Arc<Held>>;
+
 struct Batch {
     service: Arc<Service>,
     client: Client,
@@ -153,15 +161,15 @@ struct Batch {
 impl Batch {
     /// Carries out one run. Returns the line of the run, and whether the service is to blame for an
     /// error.
-    async fn line(&self, index: usize, request: Map<String, Value>) -> (BatchLine, bool) {
+    async fn line(&self, index: usize, request: Map<String, Value>) -> (BatchLine, bool, Kept) {
         match self.run(request).await {
-            Ok(answer) => {
+            Ok((answer, held)) => {
                 let line = BatchLine {
                     index,
                     run: Some(answer),
                     error: None,
                 };
-                (line, false)
+                (line, false, Some(held))
             }
             Err(problem) => {
                 let is_service_error = problem.status >= 429;
@@ -170,14 +178,14 @@ impl Batch {
                     run: None,
                     error: Some(problem),
                 };
-                (line, is_service_error)
+                (line, is_service_error, None)
             }
         }
     }
 
-    async fn run(&self, request: Map<String, Value>) -> Result<RunAnswer, Problem> {
-        let size = serde_json::to_string(&request).map_or(0, |text| text.len());
+    async fn run(&self, request: Map<String, Value>) -> Result<(RunAnswer, Arc<Held>), Problem> {
         let request = join(self.shared.clone(), request);
+        let size = serde_json::to_string(&request).map_or(0, |text| text.len());
         let request: RunRequest =
             serde_json::from_value(Value::Object(request)).map_err(Problem::malformed)?;
         if request.interactive || request.terminal {
@@ -202,8 +210,8 @@ impl Batch {
                 Ok(report) => {
                     let answer = rendering.answer(job.id.clone(), &report);
                     let document = serde_json::to_vec(&answer).map_err(Problem::internal)?;
-                    forgetting.keep(&document.into());
-                    return Ok(answer);
+                    forgetting.keep(&document.into_boxed_slice().into());
+                    return Ok((answer, report.held));
                 }
                 // The batch itself waits for room in the queue.
                 Err(ProgramError::Refused(

@@ -2,7 +2,10 @@
 
 use super::auth::Authenticated;
 use super::jobs::{self, Job, LogEvent};
+use crate::core::access::Verb;
+use crate::core::queue::ClientId;
 use crate::core::registry::{JobKind, Logged};
+use crate::core::share::Place;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::extract::{Path, State};
@@ -51,8 +54,9 @@ pub async fn of_run(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let job = jobs::find(&service, &client, JobKind::Run, &id)?;
-    Ok(follow(job, &headers))
+    let job = jobs::find(&service, &client, Verb::Read, JobKind::Run, &id)?;
+    let place = jobs::stream(&service, &client.0)?;
+    Ok(follow(job, &headers, place))
 }
 
 /// Follow a judging
@@ -89,17 +93,23 @@ pub async fn of_judging(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let job = jobs::find(&service, &client, JobKind::Judging, &id)?;
-    Ok(follow(job, &headers))
+    let job = jobs::find(&service, &client, Verb::Read, JobKind::Judging, &id)?;
+    let place = jobs::stream(&service, &client.0)?;
+    Ok(follow(job, &headers, place))
 }
 
-fn follow(job: Arc<Job>, headers: &HeaderMap) -> Response {
+fn follow(job: Arc<Job>, headers: &HeaderMap, place: Place<ClientId>) -> Response {
     let last = headers
         .get("last-event-id")
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.parse().ok())
         .unwrap_or(0);
-    Sse::new(events(job, last))
+    let events = events(job, last).map(move |event| {
+        // The place is free when the stream is dropped.
+        let _ = &place;
+        event
+    });
+    Sse::new(events)
         .keep_alive(KeepAlive::default())
         .into_response()
 }

@@ -5,11 +5,12 @@ use crate::core::files::{Owner, Removal, StoreError, is_digest};
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
+use serde::Deserialize;
 use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 
@@ -18,25 +19,33 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// The number of seconds for which a file is kept if it is not used.
 const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
 
+/// Who may read a stored file.
+#[derive(Debug, Deserialize)]
+pub struct Sharing {
+    /// Whether all clients may.
+    #[serde(default)]
+    shared: bool,
+}
+
 /// Store a file
 ///
 /// The body is the content, whose SHA-256 is the name. Runs refer to the file as `{"sha256":
-/// "DIGEST"}`. A file is kept as long as it is used; the header `Millibox-Expires` states for how
-/// many seconds it is kept without use.
+/// "DIGEST"}`. Only the client that has stored a file can use it. With `?shared=true`, every client
+/// that knows the digest can use it. A file is kept as long as it is used; the header
+/// `Millibox-Expires` states for how many seconds it is kept without use.
 #[utoipa::path(
     put,
     path = "/files/{sha256}",
     operation_id = "store_file",
     tag = "files",
-    params((
-        "sha256" = String,
-        Path,
-        description = "The SHA-256 of the content, in lower case")
+    params(
+        ("sha256" = String, Path, description = "The SHA-256 of the content, in lower case"),
+        ("shared" = Option<bool>, Query, description = "Whether all clients may read the file"),
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
         (status = 201, description = "The file is stored"),
-        (status = 200, description = "The file was already stored"),
+        (status = 200, description = "This client had already stored the file"),
         (
             status = 413,
             description = "The file is too large",
@@ -51,7 +60,7 @@ const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
         ),
         (
             status = 507,
-            description = "The store is full",
+            description = "The store, or this client's share of it, is full",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -61,6 +70,7 @@ pub async fn put(
     State(service): State<Arc<Service>>,
     Authenticated(client): Authenticated,
     Path(digest): Path<String>,
+    Query(sharing): Query<Sharing>,
     request: Request,
 ) -> Result<Response, Problem> {
     check(&digest)?;
@@ -87,7 +97,12 @@ pub async fn put(
     });
     let stored = service
         .files
-        .put(Owner::Client(client.id), Some(&digest), content)
+        .put(
+            Owner::Client(client.id),
+            sharing.shared,
+            Some(&digest),
+            content,
+        )
         .await;
     if is_too_large {
         return Err(too_large());
@@ -117,7 +132,7 @@ pub async fn put(
         ),
         (
             status = 404,
-            description = "No such file is stored",
+            description = "This client has no such file",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -125,21 +140,19 @@ pub async fn put(
 )]
 pub async fn get(
     State(service): State<Arc<Service>>,
-    _: Authenticated,
+    Authenticated(client): Authenticated,
     Path(digest): Path<String>,
     method: Method,
 ) -> Result<Response, Problem> {
     check(&digest)?;
-    let file = service.files.open(&digest);
-    let file = file.map_err(|error| Problem::from(StoreError::from(error)))?;
-    let file = file.ok_or_else(|| unknown(&digest))?;
-    let length = file
-        .metadata()
-        .map_err(|error| Problem::from(StoreError::from(error)))?
-        .len();
+    let stored = service.files.find(&client, &digest);
+    let stored = stored.ok_or_else(|| unknown(&digest))?;
+    let length = stored.bytes();
     let body = if method == Method::HEAD {
         Body::empty()
     } else {
+        let file = stored.open();
+        let file = file.map_err(|error| Problem::from(StoreError::from(error)))?;
         let file = tokio::fs::File::from_std(file);
         Body::from_stream(futures_util::stream::try_unfold(file, |mut file| async {
             let mut chunk = bytes::BytesMut::with_capacity(CHUNK_BYTES);
@@ -170,13 +183,13 @@ pub async fn get(
         (status = 204, description = "The file is removed"),
         (
             status = 403,
-            description = "Only other clients have stored the file",
+            description = "The file is shared by another client",
             body = Problem,
             content_type = "application/problem+json"
         ),
         (
             status = 404,
-            description = "No such file is stored",
+            description = "This client has no such file",
             body = Problem,
             content_type = "application/problem+json"
         ),
@@ -188,16 +201,11 @@ pub async fn remove(
     Path(digest): Path<String>,
 ) -> Result<StatusCode, Problem> {
     check(&digest)?;
-    let removal = match client.admin {
-        true if service.files.remove_for_all(&digest) => Removal::Removed,
-        true => Removal::Unknown,
-        false => service.files.remove(&digest, Owner::Client(client.id)),
-    };
-    match removal {
+    match service.files.remove_for(&client, &digest) {
         Removal::Removed => Ok(StatusCode::NO_CONTENT),
         Removal::Unknown => Err(unknown(&digest)),
         Removal::NotOwned => Err(Problem::forbidden(format!(
-            "the file {digest} was stored by other clients"
+            "the file {digest} belongs to another client, or to an id of go-judge"
         ))),
     }
 }
@@ -213,7 +221,7 @@ fn check(digest: &str) -> Result<(), Problem> {
 }
 
 fn unknown(digest: &str) -> Problem {
-    Problem::not_found(format!("no file {digest} is stored"))
+    Problem::not_found(format!("this client has stored no file {digest}"))
 }
 
 fn expires(service: &Service) -> HeaderMap {

@@ -2,8 +2,11 @@
 
 use super::auth::Authenticated;
 use super::model::{RunAnswer, RunState};
+use crate::core::access::{Owned, Verb, may};
 use crate::core::program::{Event, ProgramRun};
+use crate::core::queue::ClientId;
 use crate::core::registry::{self, Begun, JobKind, Key, Phase, Registry};
+use crate::core::share::Place;
 use crate::http::headers::RunHeaders;
 use crate::http::problem::Problem;
 use crate::service::Service;
@@ -423,19 +426,31 @@ pub fn state_response(job: &Job) -> Response {
 pub fn find(
     service: &Service,
     Authenticated(client): &Authenticated,
+    verb: Verb,
     kind: JobKind,
     id: &str,
 ) -> Result<Arc<Job>, Problem> {
     service
         .jobs
         .job(id)
-        .filter(|job| job.kind == kind && (job.client == client.id || client.admin))
+        .filter(|job| job.kind == kind && may(client, verb, Owned::by(job.client, client)))
         .ok_or_else(|| {
             Problem::not_found(format!(
                 "no job {id} is known; results are kept for {} s",
                 service.config.results.keep_s
             ))
         })
+}
+
+/// A place for a connection that stays open.
+///
+/// # Errors
+/// The client has used up its share of them.
+pub fn stream(service: &Service, client: &Client) -> Result<Place<ClientId>, Problem> {
+    service
+        .streams
+        .take(client.id, 1)
+        .ok_or_else(|| Problem::share_used("this client has its maximum number of open streams"))
 }
 
 /// Cancels a job, and waits a while for its end.

@@ -3,10 +3,10 @@
 use super::auth::{Authenticated, INTERFACE};
 use super::jobs::{self, Ending, Job, JobLog, Waiting};
 use super::model::{BlameName, Blob, RunState, Timing, milliseconds};
-use super::request;
-use crate::core::catalog::SourceFile;
-use crate::core::execution::Content;
+use super::request::{self, Files};
+use crate::core::access::Verb;
 use crate::core::judging::{self, Event, Judgement, Judging, JudgingError};
+use crate::core::program::Source;
 use crate::core::registry::{Begun, JobKind};
 use crate::http::problem::{Problem, RequestBody};
 use crate::service::Service;
@@ -300,11 +300,15 @@ pub async fn create(
     request::check_label(label.as_deref())?;
     let patience = request.queue_ms.unwrap_or(service.config.queue.wait_ms);
     let ticket = client.ticket(canonical.len(), Duration::from_millis(patience));
+    let files = Files {
+        service: &service,
+        client: &client,
+    };
     let (observer, events) = mpsc::unbounded_channel();
     let judging = Judging {
         ticket,
-        package: package(&service, &request.package)?,
-        submission: sources(&service, &request.submission)?,
+        package: files.content("package", &request.package)?,
+        submission: sources(files, &request.submission)?,
         language: request.language,
         fail_fast: request.fail_fast,
         default_memory_bytes: service.config.limits.default.memory_bytes,
@@ -353,7 +357,7 @@ async fn run_job(
     }
     let document = result.and_then(|judgement| {
         serde_json::to_vec(&answer(&job, judgement))
-            .map(Bytes::from)
+            .map(|document| Bytes::from(document.into_boxed_slice()))
             .map_err(Problem::internal)
     });
     ending.end(document);
@@ -398,26 +402,22 @@ fn log_event(job: &Job, event: Event) {
     }
 }
 
-fn package(service: &Service, blob: &Blob) -> Result<Content, Problem> {
-    request::content(service, "package", blob)
-}
-
-fn sources(service: &Service, files: &BTreeMap<String, Blob>) -> Result<Vec<SourceFile>, Problem> {
-    if files.is_empty() {
+fn sources(files: Files<'_>, submission: &BTreeMap<String, Blob>) -> Result<Vec<Source>, Problem> {
+    if submission.is_empty() {
         return Err(Problem::impossible(
             "submission",
             "a submission needs at least one source",
         ));
     }
-    files
-        .iter()
-        .map(|(path, blob)| {
-            Ok(SourceFile {
-                path: path.into(),
-                bytes: request::bytes(service, &format!("submission.{path}"), blob)?,
-            })
+    let source = |(path, blob): (&String, &Blob)| {
+        Ok::<_, Problem>(Source {
+            path: path.into(),
+            content: files.content(&format!("submission.{path}"), blob)?,
         })
-        .collect()
+    };
+    let sources: Vec<Source> = submission.iter().map(source).collect::<Result<_, _>>()?;
+    files.check_read("submission", sources.iter().map(|source| &source.content))?;
+    Ok(sources)
 }
 
 async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
@@ -489,7 +489,7 @@ pub async fn state(
     client: Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let job = jobs::find(&service, &client, JobKind::Judging, &id)?;
+    let job = jobs::find(&service, &client, Verb::Read, JobKind::Judging, &id)?;
     Ok(jobs::state_response(&job))
 }
 
@@ -515,6 +515,6 @@ pub async fn cancel(
     client: Authenticated,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let job = jobs::find(&service, &client, JobKind::Judging, &id)?;
+    let job = jobs::find(&service, &client, Verb::Change, JobKind::Judging, &id)?;
     Ok(jobs::cancel(&job).await)
 }

@@ -26,29 +26,42 @@ pub mod model;
 pub mod request;
 pub mod runs;
 
+use crate::http::bodies;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri};
+use axum::middleware::from_fn_with_state;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 /// The routes, below `/v1`.
-pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
-    let (routes, _) = documented().split_for_parts();
+pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
+    let bound = from_fn_with_state((service.clone(), None), bodies::bound);
+    let (routes, _) = documented()
+        .layer(bound)
+        .merge(files_routes())
+        .split_for_parts();
     routes
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
 }
 
-/// The routes with their description.
-pub fn documented() -> OpenApiRouter<Arc<Service>> {
-    let files = OpenApiRouter::new()
+/// All routes with their description.
+pub fn all_documented() -> OpenApiRouter<Arc<Service>> {
+    documented().merge(files_routes())
+}
+
+fn files_routes() -> OpenApiRouter<Arc<Service>> {
+    OpenApiRouter::new()
         .routes(routes!(files::put, files::get, files::remove))
         // Files have their own bound, and are not kept in memory.
-        .layer(DefaultBodyLimit::disable());
+        .layer(DefaultBodyLimit::disable())
+}
+
+fn documented() -> OpenApiRouter<Arc<Service>> {
     OpenApiRouter::new()
         .routes(routes!(info::info))
         .routes(routes!(info::runtimes))
@@ -60,7 +73,6 @@ pub fn documented() -> OpenApiRouter<Arc<Service>> {
         .routes(routes!(judgings::create))
         .routes(routes!(judgings::state, judgings::cancel))
         .routes(routes!(events::of_judging))
-        .merge(files)
 }
 
 /// The answer for an address that the service does not have.

@@ -1,24 +1,23 @@
 //! Turns the request of a run into a run of the core.
 
 use super::model::{Blob, OutputForm, RunRequest, StopOn, TestRequest};
-use crate::core::catalog::{CompileLimits, Runtime, SourceFile};
+use crate::core::catalog::{CompileLimits, Runtime};
 use crate::core::compare::Comparison;
 use crate::core::engine::Lane;
 use crate::core::execution::{Content, Excess, InputContent, InputFile, OutputFile};
-use crate::core::files::StoreError;
-use crate::core::program::{self, Keep, ProgramRun, ProgramSource, Test};
+use crate::core::program::{self, Keep, ProgramRun, ProgramSource, Source, Test};
 use crate::http::problem::Problem;
 use crate::service::Service;
 use crate::tokens::Client;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use bytes::Bytes;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 const MAX_LABEL_BYTES: usize = 256;
 const MAX_TESTS: usize = 10_000;
+/// The maximum number of returned files, over all tests.
+const MAX_OUTPUTS: usize = 100_000;
 
 /// Checks a request and turns it into a run of the core.
 ///
@@ -35,7 +34,13 @@ pub fn program_run(
     let limits = request
         .limits
         .with_defaults(&config.limits.default, &config.limits.max)?;
-    let (source, files) = source(service, &request)?;
+    let outputs = request.outputs.len() * request.tests.len().max(1);
+    if outputs > MAX_OUTPUTS {
+        let (outputs, max) = (outputs as u64, MAX_OUTPUTS as u64);
+        return Err(Problem::above_limit("outputs", outputs, max));
+    }
+    let files = Files { service, client };
+    let (source, input_files) = source(files, &request)?;
     let keep = Keep {
         max_bytes: if request.stdout == OutputForm::Discard {
             0
@@ -56,8 +61,8 @@ pub fn program_run(
             .iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
-        files,
-        tests: tests(service, &request)?,
+        files: input_files,
+        tests: tests(files, &request)?,
         stop_on: match request.stop_on {
             StopOn::Never => program::StopOn::Never,
             StopOn::Failure => program::StopOn::Failure,
@@ -73,6 +78,8 @@ pub fn program_run(
                 truncate: true,
             })
             .collect(),
+        answer_bytes: config.requests.answer_bytes,
+        keeps_last: false,
         stdout: keep,
         stderr: keep,
         observer: None,
@@ -94,7 +101,7 @@ pub fn check_label(label: Option<&str>) -> Result<(), Problem> {
 }
 
 fn source(
-    service: &Service,
+    files: Files<'_>,
     request: &RunRequest,
 ) -> Result<(ProgramSource, Vec<InputFile>), Problem> {
     let (runtime, command) = (&request.runtime, &request.command);
@@ -109,31 +116,34 @@ fn source(
         )),
         (None, false) => {
             let command = command.iter().map(Into::into).collect();
-            let files = request
+            let inputs = request
                 .files
                 .iter()
-                .map(|(path, blob)| input_file(service, path, blob))
+                .map(|(path, blob)| input_file(files, path, blob))
                 .collect::<Result<_, _>>()?;
-            Ok((ProgramSource::Command(command), files))
+            Ok((ProgramSource::Command(command), inputs))
         }
         (Some(name), true) => {
-            let runtime = service
+            let runtime = files
+                .service
                 .runner
                 .catalog
                 .runtime(name)
                 .map_err(|error| Problem::from(program::ProgramError::from(error)))?;
             let mut sources = Vec::new();
-            let mut files = Vec::new();
+            let mut inputs = Vec::new();
             for (path, blob) in &request.files {
                 if is_source(&runtime, path) || request.files.len() == 1 {
-                    sources.push(SourceFile {
+                    sources.push(Source {
                         path: path.into(),
-                        bytes: bytes(service, &format!("files.{path}"), blob)?,
+                        content: files.content(&format!("files.{path}"), blob)?,
                     });
                 } else {
-                    files.push(input_file(service, path, blob)?);
+                    inputs.push(input_file(files, path, blob)?);
                 }
             }
+            let contents = sources.iter().map(|source| &source.content);
+            files.check_read("files", contents)?;
             let source = ProgramSource::Sources {
                 runtime,
                 files: sources,
@@ -143,7 +153,7 @@ fn source(
                     memory_bytes: request.compile.memory_bytes,
                 },
             };
-            Ok((source, files))
+            Ok((source, inputs))
         }
     }
 }
@@ -157,8 +167,8 @@ fn is_source(runtime: &Runtime, path: &str) -> bool {
         .any(|known| Some(&known[..]) == extension)
 }
 
-fn input_file(service: &Service, path: &str, blob: &Blob) -> Result<InputFile, Problem> {
-    let content = content(service, &format!("files.{path}"), blob)?;
+fn input_file(files: Files<'_>, path: &str, blob: &Blob) -> Result<InputFile, Problem> {
+    let content = files.content(&format!("files.{path}"), blob)?;
     Ok(InputFile {
         path: path.into(),
         content: InputContent::File {
@@ -168,16 +178,14 @@ fn input_file(service: &Service, path: &str, blob: &Blob) -> Result<InputFile, P
     })
 }
 
-fn tests(service: &Service, request: &RunRequest) -> Result<Vec<Test>, Problem> {
+fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, Problem> {
     if request.tests.len() > MAX_TESTS {
         let count = request.tests.len() as u64;
         return Err(Problem::above_limit("tests", count, MAX_TESTS as u64));
     }
     if request.tests.is_empty() {
         let stdin = request.stdin.as_ref();
-        let stdin = stdin
-            .map(|blob| content(service, "stdin", blob))
-            .transpose()?;
+        let stdin = stdin.map(|blob| files.content("stdin", blob)).transpose()?;
         return Ok(vec![Test {
             id: "1".to_owned(),
             stdin,
@@ -192,23 +200,26 @@ fn tests(service: &Service, request: &RunRequest) -> Result<Vec<Test>, Problem> 
     }
     let tests = request.tests.iter().enumerate();
     tests
-        .map(|(index, test)| one_test(service, index, test))
+        .map(|(index, test)| one_test(files, index, test))
         .collect()
 }
 
-fn one_test(service: &Service, index: usize, test: &TestRequest) -> Result<Test, Problem> {
+fn one_test(files: Files<'_>, index: usize, test: &TestRequest) -> Result<Test, Problem> {
     let field = |name: &str| format!("tests[{index}].{name}");
     let stdin = test.stdin.as_ref();
-    let expected = test.expected.as_ref();
+    let expected = test
+        .expected
+        .as_ref()
+        .map(|blob| files.content(&field("expected"), blob))
+        .transpose()?;
+    files.check_read(&field("expected"), expected.iter())?;
     Ok(Test {
         id: test.id.clone().unwrap_or_else(|| (index + 1).to_string()),
         stdin: stdin
-            .map(|blob| content(service, &field("stdin"), blob))
+            .map(|blob| files.content(&field("stdin"), blob))
             .transpose()?,
         args: test.args.iter().map(Into::into).collect(),
-        expected: expected
-            .map(|blob| bytes(service, &field("expected"), blob))
-            .transpose()?,
+        expected,
         comparison: comparison(&field("compare"), test.compare.as_deref())?,
     })
 }
@@ -234,51 +245,56 @@ pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem
     }
 }
 
-/// The bytes of a blob, in memory or in a stored file.
-///
-/// # Errors
-/// The Base64 is not valid, or no such file is stored.
-pub fn content(service: &Service, field: &str, blob: &Blob) -> Result<Content, Problem> {
-    match blob {
-        Blob::Text(text) => Ok(Content::Bytes(text.clone().into())),
-        Blob::Base64(text) => BASE64
-            .decode(text)
-            .map(|bytes| Content::Bytes(bytes.into()))
-            .map_err(|error| Problem::impossible(field, format!("invalid Base64: {error}"))),
-        Blob::Sha256(digest) => match service.files.open(digest) {
-            Ok(Some(file)) => Ok(Content::File(Arc::new(file))),
-            Ok(None) => Err(Problem {
-                code: "unknown_file".to_owned(),
-                kind: "/docs/problems#unknown_file".to_owned(),
-                ..Problem::impossible(field, format!("no file {digest} is stored; PUT it first"))
-            }),
-            Err(error) => Err(StoreError::from(error).into()),
-        },
-    }
+/// The files that the requests of a client can refer to.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    /// The service.
+    pub service: &'a Service,
+    /// The client.
+    pub client: &'a Client,
 }
 
-/// The bytes of a blob, in memory.
-///
-/// # Errors
-/// The errors of [`content`], or the stored file is too large.
-pub fn bytes(service: &Service, field: &str, blob: &Blob) -> Result<Bytes, Problem> {
-    match content(service, field, blob)? {
-        Content::Bytes(bytes) => Ok(bytes),
-        Content::File(file) => {
-            let length = file.metadata().map_or(0, |metadata| metadata.len());
-            let length = usize::try_from(length).unwrap_or(usize::MAX);
-            if length > service.config.max_body_bytes {
-                return Err(Problem::above_limit(
-                    field,
-                    length as u64,
-                    service.config.max_body_bytes as u64,
-                ));
+impl Files<'_> {
+    /// The bytes of a blob, in memory or in a stored file. A stored file is neither opened nor read
+    /// before the request is admitted.
+    ///
+    /// # Errors
+    /// The Base64 is not valid, or the client has no such file.
+    pub fn content(self, field: &str, blob: &Blob) -> Result<Content, Problem> {
+        match blob {
+            Blob::Text(text) => Ok(Content::Bytes(text.clone().into())),
+            Blob::Base64(text) => BASE64
+                .decode(text)
+                .map(|bytes| Content::Bytes(bytes.into()))
+                .map_err(|error| Problem::impossible(field, format!("invalid Base64: {error}"))),
+            Blob::Sha256(digest) => {
+                let file = self.service.files.find(self.client, digest);
+                file.map(Content::Stored).ok_or_else(|| Problem {
+                    code: "unknown_file".to_owned(),
+                    kind: "/docs/problems#unknown_file".to_owned(),
+                    ..Problem::impossible(
+                        field,
+                        format!("this client has stored no file {digest}; PUT it first"),
+                    )
+                })
             }
-            let mut bytes = vec![0; length];
-            std::os::unix::fs::FileExt::read_exact_at(&*file, &mut bytes, 0).map_err(|error| {
-                Problem::impossible(field, format!("the stored file cannot be read: {error}"))
-            })?;
-            Ok(bytes.into())
         }
+    }
+
+    /// Checks that contents which are read into memory are small enough together.
+    ///
+    /// # Errors
+    /// They are too large.
+    pub fn check_read<'c>(
+        self,
+        field: &str,
+        contents: impl Iterator<Item = &'c Content>,
+    ) -> Result<(), Problem> {
+        let bytes = contents.map(Content::bytes).fold(0, u64::saturating_add);
+        let max_bytes = self.service.config.max_body_bytes as u64;
+        if bytes > max_bytes {
+            return Err(Problem::above_limit(field, bytes, max_bytes));
+        }
+        Ok(())
     }
 }

@@ -5,9 +5,11 @@ use super::auth::{Authenticated, INTERFACE};
 use super::jobs::{self, Answer, Ending, Job, Waiting};
 use super::model::{OutputForm, RunAnswer, RunRequest};
 pub use super::request::program_run;
+use crate::core::access::Verb;
 use crate::core::program::{Attachment, ProgramReport, ProgramRun, ProgramSource};
 use crate::core::registry::{Begun, JobKind};
 use crate::http::headers::RunHeaders;
+use crate::http::held::hold;
 use crate::http::problem::{Problem, RequestBody};
 use crate::metrics::outcome_name;
 use crate::service::Service;
@@ -91,8 +93,9 @@ impl Rendering {
 
     fn document(self, id: String, report: &ProgramReport) -> Result<Bytes, Problem> {
         let answer = self.answer(id, report);
+        // The answer may be kept for a while, so it must not have spare capacity.
         serde_json::to_vec(&answer)
-            .map(Bytes::from)
+            .map(|document| Bytes::from(document.into_boxed_slice()))
             .map_err(Problem::internal)
     }
 }
@@ -195,7 +198,8 @@ async fn run_at_once(
     let report = service.run(INTERFACE, run).await?;
     let document = rendering.document(job.id.clone(), &report)?;
     forgetting.keep(&document);
-    let mut response = jobs::json_response(document);
+    let response = jobs::json_response(document);
+    let mut response = hold(response, report.held.clone());
     let only = match &report.tests[..] {
         [test] => test.report.as_ref(),
         _ => None,
@@ -288,7 +292,7 @@ pub async fn state(
     client: Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let job = jobs::find(&service, &client, JobKind::Run, &id)?;
+    let job = jobs::find(&service, &client, Verb::Read, JobKind::Run, &id)?;
     Ok(jobs::state_response(&job))
 }
 
@@ -316,6 +320,6 @@ pub async fn cancel(
     client: Authenticated,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let job = jobs::find(&service, &client, JobKind::Run, &id)?;
+    let job = jobs::find(&service, &client, Verb::Change, JobKind::Run, &id)?;
     Ok(jobs::cancel(&job).await)
 }

@@ -10,7 +10,9 @@ use super::error::{GroupError, RequestError};
 use super::model::{CommandResult, Group};
 use super::run::{self, Attached};
 use crate::core::files::StoreError;
+use crate::core::queue::Held;
 use crate::http::headers::RunHeaders;
+use crate::http::held::hold;
 use crate::http::v1::auth::bearer;
 use crate::service::Service;
 use crate::tokens::Client;
@@ -28,7 +30,6 @@ use messages::{
 };
 use prost::Message;
 use rustix::termios::Winsize;
-use std::io::Read;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
@@ -37,6 +38,8 @@ use tonic::{Response as Answer, Status, Streaming};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
 
+/// Copies of a file in memory while it is sent.
+const COPIES: u64 = 2;
 /// The maximum number of messages that wait for a slow client.
 const CHANNEL_MESSAGES: usize = 4;
 
@@ -66,7 +69,9 @@ async fn exec(State(service): State<Arc<Service>>, request: HttpRequest) -> Http
         let group = request.into_group().map_err(GroupError::from)?;
         let report = run::run(&service, &client, group, Attached::default()).await?;
         let headers = report.headers();
+        let held = report.held;
         let mut answer = Answer::new(response(request_id, report.results));
+        answer.extensions_mut().insert(held);
         headers.add_to(answer.metadata_mut().as_mut());
         Ok(answer)
     };
@@ -74,23 +79,33 @@ async fn exec(State(service): State<Arc<Service>>, request: HttpRequest) -> Http
 }
 
 async fn file_list(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let list = async |service: Arc<Service>, _, (): ()| {
-        let file_ids = service.go_judge.files.list(&service.files);
+    let list = async |service: Arc<Service>, client: Client, (): ()| {
+        let file_ids = service.go_judge.files.list(&service.files, &client);
         Ok(Answer::new(FileList { file_ids }))
     };
     unary(service, request, list).await
 }
 
 async fn file_get(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let get = async |service: Arc<Service>, _, FileId { file_id }| {
-        let opened = service.go_judge.files.open(&service.files, &file_id);
-        let (name, mut file) = opened.map_err(internal)?.ok_or_else(|| unknown(&file_id))?;
-        let read = tokio::task::spawn_blocking(move || {
-            let mut content = Vec::new();
-            file.read_to_end(&mut content).map(|_| content)
-        });
-        let content = read.await.map_err(internal)?.map_err(internal)?.into();
-        Ok(Answer::new(FileContent { name, content }))
+    let get = async |service: Arc<Service>, client: Client, FileId { file_id }| {
+        let files = &service.go_judge.files;
+        let found = files.find(&service.files, &client, &file_id);
+        let (name, file) = found.ok_or_else(|| unknown(&file_id))?;
+        // A message is in memory as a whole.
+        let max_bytes = service.config.max_body_bytes as u64;
+        if file.bytes() > max_bytes {
+            return Err(Status::out_of_range(format!(
+                "the file has {} bytes, and a message at most {max_bytes}; GET /file/{file_id}",
+                file.bytes()
+            )));
+        }
+        let held = service.runner.queue.hold(client.id, COPIES * file.bytes());
+        let held = held.ok_or_else(busy)?;
+        let read = tokio::task::spawn_blocking(move || file.read());
+        let content = read.await.map_err(internal)?.map_err(internal)?;
+        let mut answer = Answer::new(FileContent { name, content });
+        answer.extensions_mut().insert(Arc::new(held));
+        Ok(answer)
     };
     unary(service, request, get).await
 }
@@ -124,6 +139,9 @@ async fn exec_stream(State(service): State<Arc<Service>>, request: HttpRequest) 
         Ok(authenticated) => authenticated,
         Err(status) => return status.into_http(),
     };
+    let Some(place) = service.streams.take(client.id, 1) else {
+        return busy().into_http();
+    };
     let max_bytes = service.config.max_body_bytes;
     let talk = service_fn(move |request: tonic::Request<Streaming<StreamRequest>>| {
         let (service, client) = (service.clone(), client.clone());
@@ -136,7 +154,7 @@ async fn exec_stream(State(service): State<Arc<Service>>, request: HttpRequest) 
         }
     });
     let mut grpc = Grpc::new(ProstCodec::default()).max_decoding_message_size(max_bytes);
-    grpc.streaming(talk, request).await.map(Body::new)
+    hold(grpc.streaming(talk, request).await.map(Body::new), place)
 }
 
 async fn converse(
@@ -250,12 +268,18 @@ where
         Ok(authenticated) => authenticated,
         Err(status) => return status.into_http(),
     };
+    // One connection may carry many calls.
+    let Some(place) = service.streams.take(client.id, 1) else {
+        return busy().into_http();
+    };
     let max_bytes = service.config.max_body_bytes;
     let answer = service_fn(|request: tonic::Request<Asked>| {
         call(service.clone(), client.clone(), request.into_inner())
     });
     let mut grpc = Grpc::new(ProstCodec::default()).max_decoding_message_size(max_bytes);
-    grpc.unary(answer, request).await.map(Body::new)
+    let mut response = grpc.unary(answer, request).await.map(Body::new);
+    let held = response.extensions_mut().remove::<Arc<Held>>();
+    hold(response, (place, held))
 }
 
 /// The client, from the metadata `authorization: Bearer TOKEN`.
@@ -267,6 +291,10 @@ fn authenticate(service: &Service, request: HttpRequest) -> Result<(Client, Http
         }
         _ => Err(Status::unauthenticated("the request needs a valid token")),
     }
+}
+
+fn busy() -> Status {
+    Status::resource_exhausted("this client has used up its share of the service")
 }
 
 fn internal(error: impl ToString) -> Status {

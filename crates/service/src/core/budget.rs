@@ -1,0 +1,179 @@
+//! The bytes that one request may make the service keep.
+//!
+//! References cost a client nothing: a request of a few hundred bytes can name a large file a
+//! thousand times, or ask for the output of a thousand tests. So everything that a request makes
+//! the service keep in memory is counted once for the whole request. Before admission, [`Plan`]
+//! adds up what the request may need at most, and the queue charges it to the client. After that,
+//! [`Budget`] ensures that outputs do not exceed the plan.
+
+use super::execution::{Content, InputContent, InputFile, OutputFile};
+use bytes::Bytes;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The bytes that a record occupies in addition to its content, such as a file in an archive.
+pub const RECORD_BYTES: u64 = 1 << 10;
+
+/// The bytes of output that a request may still keep. Clones share one budget.
+#[derive(Debug, Clone)]
+pub struct Budget(Arc<AtomicU64>);
+
+impl Budget {
+    /// A budget of this size.
+    pub fn new(bytes: u64) -> Budget {
+        Budget(Arc::new(AtomicU64::new(bytes)))
+    }
+
+    /// Takes up to this number of bytes. Returns how many there were.
+    pub fn take(&self, wanted: u64) -> u64 {
+        let mut granted = 0;
+        let _ = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                granted = left.min(wanted);
+                Some(left - granted)
+            });
+        granted
+    }
+
+    /// Takes this number of bytes, if there are as many. Returns whether there were.
+    pub fn take_all(&self, wanted: u64) -> bool {
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(wanted)
+            })
+            .is_ok()
+    }
+
+    /// The bytes that are left.
+    pub fn left(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a request may make the service keep in memory, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Plan {
+    bytes: u64,
+}
+
+impl Plan {
+    /// Adds bytes.
+    pub fn add(self, bytes: u64) -> Plan {
+        Plan {
+            bytes: self.bytes.saturating_add(bytes),
+        }
+    }
+
+    /// Adds the archive of these files, which exists in memory while a program starts.
+    pub fn add_files(self, files: &[InputFile]) -> Plan {
+        self.add(archive_bytes(files))
+    }
+
+    /// The sum.
+    pub fn bytes(self) -> u64 {
+        self.bytes
+    }
+}
+
+/// The size of an archive of these files.
+pub fn archive_bytes(files: &[InputFile]) -> u64 {
+    files
+        .iter()
+        .map(|file| content_bytes(&file.content).saturating_add(RECORD_BYTES))
+        .fold(0, u64::saturating_add)
+}
+
+/// The size of the content of a file.
+pub fn content_bytes(content: &InputContent) -> u64 {
+    match content {
+        InputContent::File { content, .. } => content.bytes(),
+        InputContent::Archive(bytes) => bytes.len() as u64,
+        InputContent::Symlink(_) => 0,
+    }
+}
+
+/// The bytes of these returned files, as far as a budget allows them.
+pub fn outputs_bytes(outputs: &[OutputFile], max_bytes: u64) -> u64 {
+    outputs
+        .iter()
+        .map(|output| output.max_bytes)
+        .fold(0, u64::saturating_add)
+        .min(max_bytes)
+}
+
+/// The memory of standard input while a program reads it.
+pub fn stdin_bytes(content: Option<&Content>) -> u64 {
+    content.map_or(0, Content::memory_bytes)
+}
+
+/// The most that a byte of output may need in a JSON string.
+pub const MAX_RENDERED_BYTES: u64 = 6;
+
+/// The bytes that a byte of output may need in a JSON string.
+fn rendered_bytes(byte: u8) -> u64 {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\t' | b'\r' | 0x08 | 0x0c => 2,
+        0..0x20 => 6,
+        // Bytes that are not text become Base64, or characters of three bytes.
+        0x80.. => 3,
+        _ => 1,
+    }
+}
+
+/// The part of an output that a budget allows. The part does not end within a character.
+pub fn rendered_within(bytes: &Bytes, budget: &Budget) -> Bytes {
+    let needed = bytes.iter().map(|byte| rendered_bytes(*byte)).sum();
+    if budget.take_all(needed) {
+        return bytes.clone();
+    }
+    let mut left = budget.take(needed);
+    let mut length = 0_usize;
+    for byte in bytes {
+        let Some(rest) = left.checked_sub(rendered_bytes(*byte)) else {
+            break;
+        };
+        left = rest;
+        length += 1;
+    }
+    let starts_character = |at: usize| bytes.get(at).is_none_or(|byte| byte & 0xc0 != 0x80);
+    let length = (length.saturating_sub(3)..=length)
+        .rev()
+        .find(|at| starts_character(*at))
+        .unwrap_or(length);
+    // A slice would keep all of the bytes in memory.
+    Bytes::copy_from_slice(&bytes[..length])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budget_ends_and_is_shared_by_its_clones() {
+        let budget = Budget::new(10);
+        let other = budget.clone();
+        assert_eq!((budget.take(4), other.take(4), budget.take(4)), (4, 4, 2));
+        assert_eq!((other.take(1), other.left()), (0, 0));
+        let budget = Budget::new(10);
+        assert!(!budget.take_all(11) && budget.take_all(10) && budget.take_all(0));
+    }
+
+    #[test]
+    fn output_is_cut_at_a_character_and_counted_as_it_is_rendered() {
+        let cut = |text: &'static str, bytes| {
+            let budget = Budget::new(bytes);
+            (rendered_within(&text.into(), &budget), budget.left())
+        };
+        assert_eq!(cut("hello", 9), ("hello".into(), 4));
+        assert_eq!(cut("hello", 3), ("hel".into(), 0));
+        assert_eq!(cut("\u{1}\u{1}", 11), ("\u{1}".into(), 0));
+        assert_eq!(cut("a\u{e4}", 6), ("a".into(), 0));
+        assert_eq!(cut("a\u{e4}", 7), ("a\u{e4}".into(), 0));
+        assert_eq!(cut("a", 0), ("".into(), 0));
+        for byte in 0..0x80_u8 {
+            let text = serde_json::to_string(&char::from(byte)).unwrap();
+            assert_eq!(rendered_bytes(byte), text.len() as u64 - 2, "{byte}");
+        }
+    }
+}

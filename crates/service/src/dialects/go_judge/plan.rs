@@ -1,0 +1,136 @@
+//! The files that a group refers to, and the memory of the service that it needs.
+//!
+//! Files are found once for each group, before it is admitted, and opened only when they are used.
+
+use super::error::GroupError;
+use super::model::{Command, CommandFile, Group};
+use super::prepare::{DIRECTORY_BYTES, MAX_OUTPUT_BYTES, max_copy_out};
+use crate::core::budget::{Budget, MAX_RENDERED_BYTES, Plan, RECORD_BYTES};
+use crate::core::execution::Content;
+use crate::core::files::StoredFile;
+use crate::service::Service;
+use crate::tokens::Client;
+use std::collections::BTreeMap;
+
+/// Copies of an output while it is returned: the text, and the answer, which grows.
+const COPIES: u64 = 3;
+
+/// The stored files of a group, by their ids.
+#[derive(Debug)]
+pub struct StoredFiles(BTreeMap<String, StoredFile>);
+
+impl StoredFiles {
+    /// Finds the files of a group.
+    ///
+    /// # Errors
+    /// The client has no such file.
+    pub fn find(
+        service: &Service,
+        client: &Client,
+        group: &Group,
+    ) -> Result<StoredFiles, GroupError> {
+        let mut files = BTreeMap::new();
+        for file in group.commands.iter().flat_map(files_of) {
+            if let CommandFile::Stored(id) = file
+                && !files.contains_key(id)
+            {
+                let found = service.go_judge.files.find(&service.files, client, id);
+                let (_, file) = found.ok_or_else(|| GroupError::UnknownFile(id.clone()))?;
+                files.insert(id.clone(), file);
+            }
+        }
+        Ok(StoredFiles(files))
+    }
+
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// The group does not name it.
+    pub fn content(&self, id: &str) -> Result<Content, GroupError> {
+        let file = self.0.get(id).cloned();
+        file.map(Content::Stored)
+            .ok_or_else(|| GroupError::UnknownFile(id.to_owned()))
+    }
+
+    fn bytes(&self, file: &CommandFile) -> u64 {
+        match file {
+            CommandFile::Content(bytes) => bytes.len() as u64,
+            CommandFile::Stored(id) => self.0.get(id).map_or(0, StoredFile::bytes),
+            CommandFile::Local(path) => {
+                let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+                bytes.min(2 * DIRECTORY_BYTES)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The archive and the inputs of a command.
+    fn input_bytes(&self, command: &Command) -> u64 {
+        let archive = command.copy_in.values();
+        let archive = archive.map(|file| self.bytes(file).saturating_add(RECORD_BYTES));
+        let inputs = command.files.iter().flatten();
+        let inputs = inputs.filter_map(|file| match file {
+            CommandFile::Stored(id) => self.content(id).ok().map(|it| it.memory_bytes()),
+            file => Some(self.bytes(file)),
+        });
+        archive.chain(inputs).fold(0, u64::saturating_add)
+    }
+}
+
+fn files_of(command: &Command) -> impl Iterator<Item = &CommandFile> {
+    command
+        .files
+        .iter()
+        .flatten()
+        .chain(command.copy_in.values())
+}
+
+/// The bytes of output that all commands of a group may return: the content of a whole directory.
+pub fn output_budget(service: &Service) -> u64 {
+    service.config.requests.answer_bytes.max(DIRECTORY_BYTES)
+}
+
+/// The bytes of output that a command may return as text, and those that it may store.
+fn output_bytes(command: &Command) -> (u64, u64) {
+    let collectors = command.files.iter().flatten().map(|file| match file {
+        CommandFile::Collector { max, .. } => (*max).min(MAX_OUTPUT_BYTES),
+        _ => 0,
+    });
+    let max = max_copy_out(command);
+    let files = |count: usize| max.saturating_mul(count as u64);
+    let text = collectors.fold(files(command.copy_out.len()), u64::saturating_add);
+    (text, files(command.copy_out_cached.len()))
+}
+
+/// The memory that a group needs. Its commands run at the same time if it is coupled, and otherwise
+/// one after another.
+pub fn plan(service: &Service, group: &Group, stored: &StoredFiles, is_coupled: bool) -> Plan {
+    let inputs = group.commands.iter().map(|it| stored.input_bytes(it));
+    let inputs = match is_coupled {
+        true => inputs.fold(0, u64::saturating_add),
+        false => inputs.max().unwrap_or(0),
+    };
+    let (mut text, mut cached) = (0_u64, 0_u64);
+    for command in &group.commands {
+        let (more_text, more_cached) = output_bytes(command);
+        text = text.saturating_add(more_text);
+        cached = cached.saturating_add(more_cached);
+    }
+    let proxies = group.pipes.iter().filter_map(|pipe| pipe.proxy.as_ref());
+    text = proxies
+        .map(|proxy| proxy.max)
+        .fold(text, u64::saturating_add);
+    let read = text.saturating_add(cached).min(output_budget(service));
+    let answer = text.saturating_mul(MAX_RENDERED_BYTES);
+    let answer = answer.min(service.config.requests.answer_bytes);
+    Plan::default()
+        .add(group.size_bytes as u64)
+        .add(inputs)
+        .add(read)
+        .add(answer.saturating_mul(COPIES))
+}
+
+/// The outputs of a group.
+pub fn budget(service: &Service) -> Budget {
+    Budget::new(output_budget(service))
+}

@@ -1,0 +1,219 @@
+//! Bounds the memory of request bodies that are being read or wait.
+//!
+//! A body is in memory as a whole before it is parsed, and its parsed form may be many times larger
+//! than its text. So bodies share one pool, in which each client has a share, and a body may contain
+//! only a limited number of JSON values. Uploads of stored files go to the disk, and have their own
+//! bounds.
+
+use super::held::hold;
+use super::problem::Problem;
+use crate::config::Dialect;
+use crate::core::queue::ClientId;
+use crate::core::share::Place;
+use crate::service::Service;
+use axum::Json;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use http_body::{Frame, SizeHint};
+use serde_json::json;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+/// The maximum number of values in a JSON document. The largest batches need about 20 for each run.
+pub const MAX_VALUES: usize = 500_000;
+/// The client of requests without a valid token.
+const STRANGER: ClientId = ClientId::MAX;
+
+/// Counts the values of a JSON document that arrives in pieces.
+#[derive(Debug, Default)]
+pub struct Values {
+    count: usize,
+    is_in_string: bool,
+    is_escaped: bool,
+}
+
+impl Values {
+    /// Reads the next piece. Returns whether there are too many values.
+    pub fn are_too_many(&mut self, piece: &[u8]) -> bool {
+        for byte in piece {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' if self.is_in_string => self.is_escaped = true,
+                b'"' => self.is_in_string = !self.is_in_string,
+                b',' | b'[' | b'{' if !self.is_in_string => self.count += 1,
+                _ => {}
+            }
+        }
+        self.count > MAX_VALUES
+    }
+}
+
+/// A body that is too large for the memory of the service.
+#[derive(Debug, thiserror::Error)]
+enum BodyError {
+    #[error("the body contains more than {MAX_VALUES} values; split the request")]
+    Values,
+    #[error("the requests of this client are too large together; try again later")]
+    Share,
+}
+
+struct Bounded {
+    body: Body,
+    /// `None` if the body is not JSON.
+    values: Option<Values>,
+    /// The charge for a body whose length is not known.
+    growing: Option<Place<ClientId>>,
+    /// The largest charge. A body that consists of many messages is not in memory as a whole.
+    left: u64,
+}
+
+impl http_body::Body for Bounded {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let data = match &frame {
+            Some(Ok(frame)) => frame.data_ref(),
+            _ => None,
+        };
+        if let Some(data) = data {
+            let values = self.values.as_mut();
+            if values.is_some_and(|values| values.are_too_many(data)) {
+                return Poll::Ready(Some(Err(axum::Error::new(BodyError::Values))));
+            }
+            let more = (data.len() as u64).min(self.left);
+            self.left -= more;
+            if self.growing.as_mut().is_some_and(|place| !place.grow(more)) {
+                return Poll::Ready(Some(Err(axum::Error::new(BodyError::Share))));
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The state of [`bound`]: the service, and the dialect of the routes.
+pub type Interface = (Arc<Service>, Option<Dialect>);
+
+/// Charges the body of a request to its client, until the answer is sent.
+pub async fn bound(
+    State((service, dialect)): State<Interface>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let client = client(&service, &head);
+    let text = |name| head.headers.get(name)?.to_str().ok();
+    let length = text(CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    let max_bytes = service.config.max_body_bytes as u64;
+    // A body beyond the maximum is refused without being read.
+    let charged = length.map_or(0, |length| length.min(max_bytes));
+    let Some(place) = service.bodies.take(client, charged) else {
+        return overloaded(dialect);
+    };
+    let is_json = dialect != Some(Dialect::GoJudgeGrpc)
+        && !text(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("multipart/"));
+    let (known, growing) = match length {
+        Some(_) => (Some(place), None),
+        None => (None, Some(place)),
+    };
+    let body = Body::new(Bounded {
+        body,
+        values: is_json.then(Values::default),
+        growing,
+        left: max_bytes,
+    });
+    hold(next.run(Request::from_parts(head, body)).await, known)
+}
+
+/// The client whose share a body uses. The handler checks the token again, and how the client sent
+/// it.
+fn client(service: &Service, head: &Parts) -> ClientId {
+    let text = |name: &str| head.headers.get(name)?.to_str().ok();
+    let authorization = text(AUTHORIZATION.as_str()).unwrap_or_default().trim();
+    let last = authorization.rsplit(' ').next().unwrap_or_default();
+    let decoded = BASE64.decode(last).ok();
+    let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+    let basic = decoded.as_deref().and_then(|pair| pair.split_once(':'));
+    let basic = basic.map(|(user, password)| if password.is_empty() { user } else { password });
+    let query = head.uri.query().unwrap_or_default();
+    let parameter = form_urlencoded::parse(query.as_bytes());
+    let mut parameter = parameter.filter(|(name, _)| name.eq_ignore_ascii_case("x-auth-token"));
+    let parameter = parameter.next().map(|(_, value)| value.into_owned());
+    let candidates = [
+        text("x-auth-token"),
+        parameter.as_deref(),
+        Some(last),
+        basic,
+    ];
+    candidates
+        .into_iter()
+        .flatten()
+        .find_map(|token| service.tokens.client(Some(token)).ok())
+        .map_or(STRANGER, |client| client.id)
+}
+
+/// The answer that makes clients of an interface try again later.
+fn overloaded(dialect: Option<Dialect>) -> Response {
+    let later = [(RETRY_AFTER, HeaderValue::from_static("1"))];
+    let message = BodyError::Share.to_string();
+    match dialect {
+        None => Problem::share_used(message).into_response(),
+        Some(Dialect::GoJudge) => {
+            let body = Json(json!("worker queue is full"));
+            (StatusCode::INTERNAL_SERVER_ERROR, body).into_response()
+        }
+        Some(Dialect::GoJudgeGrpc) => tonic::Status::resource_exhausted(message).into_http(),
+        Some(Dialect::Piston) => {
+            let body = Json(json!({ "message": message }));
+            (StatusCode::SERVICE_UNAVAILABLE, later, body).into_response()
+        }
+        Some(Dialect::SandboxFusion) => {
+            let body = Json(json!({ "detail": message }));
+            (StatusCode::GATEWAY_TIMEOUT, later, body).into_response()
+        }
+        Some(Dialect::Judge0) => {
+            let body = Json(json!({ "error": "queue is full" }));
+            (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_of_strings_and_across_pieces() {
+        let count = |pieces: &[&str]| {
+            let mut values = Values::default();
+            for piece in pieces {
+                values.are_too_many(piece.as_bytes());
+            }
+            values.count
+        };
+        assert_eq!(count(&[r#"{"a":[1,2],"b":"[,{\",["}"#]), 4);
+        assert_eq!(count(&[r#"["\"#, r#"",","#, r#"x",1]"#]), 2);
+        let many = "0,".repeat(MAX_VALUES + 1);
+        assert!(Values::default().are_too_many(many.as_bytes()));
+    }
+}
