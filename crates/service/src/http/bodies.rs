@@ -1,8 +1,8 @@
 //! Bounds the memory of request bodies that are being read or wait.
 //!
 //! A body is in memory as a whole before it is parsed, and its parsed form may be many times larger
-//! than its text. So bodies share one pool, in which each client has a share, and a body may contain
-//! only a limited number of JSON values. Uploads of stored files go to the disk, and have their own
+//! than its text. So bodies share one pool, in which each client has a share, and a body may
+//! contain only a limited number of JSON values. Uploads of stored files go to the disk, and have their own
 //! bounds.
 
 use super::held::hold;

@@ -25,8 +25,8 @@ use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Refuses a request that was sent to a foreign name, and a request that may run something if a page
-/// of another site sent it.
+/// Rejects a request that was sent to a foreign name, and a request that may run something if a
+/// page of another site sent it.
 pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let trusted = &service.config.trusted_origins;

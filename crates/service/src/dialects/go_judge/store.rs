@@ -1,8 +1,8 @@
 //! Ids of stored files.
 //!
 //! The contents are in the file store of the service, where equal contents share one file. The
-//! dialect keeps the content of a file until its last id is removed. Each id counts towards the share
-//! of its client, even if the content is that of another file.
+//! dialect keeps the content of a file until its last id is removed. Each id counts towards the
+//! share of its client, even if the content is that of another file.
 
 use crate::core::access::{Owned, Verb, may};
 use crate::core::files::{FileStore, Owner, StoreError, StoredFile};
@@ -116,8 +116,8 @@ impl FileIds {
             .collect()
     }
 
-    /// Removes an id of the client, and its content with the last id. Returns whether the client has
-    /// such an id.
+    /// Removes an id of the client, and its content with the last id. Returns whether the client
+    /// has such an id.
     pub fn remove(&self, store: &FileStore, client: &Client, id: &str) -> bool {
         let mut files = self.files();
         let may_remove =

@@ -4,8 +4,8 @@
 //! only to addresses below the configured prefixes, over plain HTTP, and redirects are not
 //! followed.
 //!
-//! A receiver may be slow, so only a few results of each client are sent at the same time. The others
-//! of that client wait for them, and not for those of other clients.
+//! A receiver may be slow, so only a few results of each client are sent at the same time. The
+//! others of that client wait for them, and not for those of other clients.
 
 use crate::core::queue::ClientId;
 use axum::http::header::{CONTENT_TYPE, HOST};

@@ -19,7 +19,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// The number of seconds for which a file is kept if it is not used.
 const EXPIRES: HeaderName = HeaderName::from_static("millibox-expires");
 
-/// Who may read a stored file.
+/// The sharing of a stored file.
 #[derive(Debug, Deserialize)]
 pub struct Sharing {
     /// Whether all clients may.
