@@ -1,5 +1,5 @@
-//! A small cache whose least recently used value makes room for the next one. A visitor who asks
-//! for many different values does not evict those that others use.
+//! A small cache whose least recently used value makes room for the next one. Many different
+//! values for one visitor do not evict those that others use.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -203,10 +203,13 @@ pub async fn log(State(app): State<Arc<App>>, session: Session, Path(id): Path<i
         return Err(PageError::NotFound);
     }
     let lines = job::lines(&app.db, id, MAX_LINES).await?;
-    let text: String = lines
-        .iter()
-        .map(|line| format!("{} {}\n", line.written_at, line.line))
-        .collect();
+    let join = move || -> String {
+        let lines = lines.iter();
+        lines
+            .map(|line| format!("{} {}\n", line.written_at, line.line))
+            .collect()
+    };
+    let text = app.limits.rendering.run(session.party(), join).await?;
     let name = format!("attachment; filename=\"job-{id}.txt\"");
     let headers = [
         (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),

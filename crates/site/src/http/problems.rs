@@ -352,11 +352,8 @@ pub async fn package_file(app: &App, manifest: &Manifest, name: &str) -> Page {
         (None, Some(image)) => (&image.digest, image.media.as_str(), FILE_POLICY),
         (None, None) => return Err(PageError::NotFound),
     };
-    let bytes = tokio::fs::read(app.blobs.path(digest))
-        .await
-        .map_err(|error| unreadable(digest, error))?;
     let headers = [(CONTENT_TYPE, media), (CONTENT_SECURITY_POLICY, policy)];
-    Ok((headers, bytes).into_response())
+    Ok((headers, upload::stored(app, digest).await?).into_response())
 }
 
 /// `GET /problems/{id}/files/{name}`.

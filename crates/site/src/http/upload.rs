@@ -145,17 +145,27 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 /// # Errors
 /// The file cannot be read.
 pub async fn download(app: &App, digest: &str, name: &str, media: &'static str) -> Page {
+    let disposition = disposition(name);
+    let mut response = stored(app, digest).await?;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    let disposition = HeaderValue::from_str(&disposition).map_err(|_| InternalError::FileName)?;
+    headers.insert(CONTENT_DISPOSITION, disposition);
+    Ok(response)
+}
+
+/// The content of a stored file, which is read while it is sent.
+///
+/// # Errors
+/// The file cannot be read.
+pub async fn stored(app: &App, digest: &str) -> Page {
     let failed = |error: std::io::Error| unreadable(digest, error);
     let path = app.blobs.path(digest);
     let file = tokio::fs::File::open(path).await.map_err(failed)?;
     let length = file.metadata().await.map_err(failed)?.len();
-    let disposition = disposition(name);
     let mut response: Response = Body::from_stream(ReaderStream::new(file)).into_response();
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    let disposition = HeaderValue::from_str(&disposition).map_err(|_| InternalError::FileName)?;
-    headers.insert(CONTENT_DISPOSITION, disposition);
     Ok(response)
 }
 

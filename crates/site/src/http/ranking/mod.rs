@@ -22,6 +22,7 @@ use crate::db;
 use crate::db::contest::Round;
 use crate::rankings::{Format, Render, Rendered};
 use crate::text::{self, Locale, t};
+use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
@@ -365,8 +366,23 @@ pub async fn statistics(
     Ok(page(&session, t::Statistics, main).into_response())
 }
 
+/// The bytes of a ranking, which all answers share. Slow clients would otherwise hold many copies.
+struct Shared {
+    page: Arc<Rendered>,
+    is_gzip: bool,
+}
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        match self.is_gzip {
+            true => &self.page.gzip,
+            false => self.page.text.as_bytes(),
+        }
+    }
+}
+
 /// A ranking, unless the browser already has it.
-fn send(page: &Rendered, media: &'static str, headers: &HeaderMap) -> Response {
+fn send(page: &Arc<Rendered>, media: &'static str, headers: &HeaderMap) -> Response {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let contains = |name, part: &str| {
         text(name).is_some_and(|value| value.split(',').any(|one| one.trim() == part))
@@ -381,11 +397,15 @@ fn send(page: &Rendered, media: &'static str, headers: &HeaderMap) -> Response {
         return (StatusCode::NOT_MODIFIED, common).into_response();
     }
     let content = [(CONTENT_TYPE, media)];
-    if contains(ACCEPT_ENCODING, "gzip") {
-        let encoding = [(CONTENT_ENCODING, "gzip")];
-        return (common, content, encoding, page.gzip.clone()).into_response();
+    let is_gzip = contains(ACCEPT_ENCODING, "gzip");
+    let page = page.clone();
+    let bytes = Bytes::from_owner(Shared { page, is_gzip });
+    let mut answer = (common, content, bytes).into_response();
+    if is_gzip {
+        let headers = answer.headers_mut();
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    (common, content, page.text.clone()).into_response()
+    answer
 }
 
 /// A viewer following a ranking.

@@ -11,7 +11,7 @@ use super::session::Session;
 use super::users::check_admin;
 use super::vocabulary;
 use crate::app::App;
-use crate::core::roster::{self, Entry, File, LineError, MAX_BYTES, MAX_LINES, Team};
+use crate::core::roster::{self, Entry, File, LineError, MAX_BYTES, MAX_LINES, Roster, Team};
 use crate::db::Db;
 use crate::db::participant::Participant;
 use crate::db::user::{self, Role, User};
@@ -145,10 +145,21 @@ pub async fn contest_preview(
     preview_page(&app, &session, &target, form).await
 }
 
+/// Reads a form and its files.
+async fn read(app: &App, session: &Session, form: Multipart) -> Page<(Upload, Roster)> {
+    let upload = Upload::read(form).await?;
+    let turn = app.limits.rendering.turn(session.party()).await?;
+    let work = move || {
+        let roster = roster::read(|file| text(&upload, file));
+        (upload, roster)
+    };
+    let (upload, roster) = turn.run(work).await?;
+    Ok((upload, roster?))
+}
+
 async fn preview_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
     check_admin(session)?;
-    let upload = Upload::read(form).await?;
-    let roster = roster::read(|file| text(&upload, file))?;
+    let (upload, roster) = read(app, session, form).await?;
     let plan = Plan::of(app, target.contest_id(), roster).await?;
     let refused = plan.refusals();
     let main = html! {
@@ -316,8 +327,7 @@ pub async fn contest_apply(
 
 async fn apply_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
     check_admin(session)?;
-    let upload = Upload::read(form).await?;
-    let roster = roster::read(|file| text(&upload, file))?;
+    let (upload, roster) = read(app, session, form).await?;
     let plan = Plan::of(app, target.contest_id(), roster).await?;
     if plan.digest() != upload.field("plan") {
         return Err(Refusal::RosterChanged.into());
