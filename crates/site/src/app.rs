@@ -6,10 +6,9 @@ use crate::core::failures::Failures;
 use crate::core::password::Passwords;
 use crate::core::pending::{Pending, pending};
 use crate::core::token::Token;
+use crate::core::uploads::Uploaded;
 use crate::db::{Db, DbError};
-use crate::http::quota::Uploaded;
-use crate::http::source::Sources;
-use crate::http::statements::Statements;
+use crate::http::statements::{Sources, Statements};
 use crate::jobs::Bell;
 use crate::judging::languages::Language;
 use crate::judging::live::Live;
@@ -81,13 +80,12 @@ impl App {
         passwords: Passwords,
         oidc: Option<Arc<Provider>>,
         is_https: bool,
-        limits: Limits,
     ) -> App {
         App {
             queue: DatabaseQueue::new(db.clone()),
             db,
             blobs,
-            limits,
+            limits: Limits::default(),
             live: Arc::new(Live::new()),
             uploaded: Uploaded::default(),
             stops: Stops::default(),
@@ -108,6 +106,11 @@ impl App {
             is_https,
             setup: Mutex::default(),
         }
+    }
+
+    /// The same site with other bounds.
+    pub fn with_limits(self, limits: Limits) -> App {
+        App { limits, ..self }
     }
 
     /// The path of a new one-time link for the first administrator, unless an administrator exists.

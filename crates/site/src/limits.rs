@@ -55,6 +55,9 @@ const RENDERING: Bounds = Bounds {
     waiting_of_key: 2048,
 };
 
+/// Bytes of the stored files of one user, without an option for it.
+const DISK_OF_USER: u64 = 32 << 30;
+
 /// The maximum size of the requests of guests, in bytes. Their forms are short.
 pub const MAX_GUEST_BODY: usize = 16 << 10;
 
@@ -106,6 +109,12 @@ pub struct Limits {
     pub rendering: Lane<Party>,
     /// Bytes of the stored files of one user.
     pub disk_of_user: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::new(DISK_OF_USER)
+    }
 }
 
 impl Limits {

@@ -337,9 +337,10 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     // Hashing leaves half of the CPUs to other pages.
     let passwords = Passwords::new(cpus.pages.len().div_ceil(2)).map_err(Failure::sandbox)?;
     let limits = Limits::new(u64::from(args.user_disk) << 30);
-    let app = Arc::new(App::new(
-        db, blobs, languages, locales, passwords, provider, args.https, limits,
-    ));
+    let app = App::new(
+        db, blobs, languages, locales, passwords, provider, args.https,
+    );
+    let app = Arc::new(app.with_limits(limits));
     let example = match args.demo {
         true => demo::create(&app).await.map_err(Failure::sandbox)?,
         false => None,

@@ -37,6 +37,7 @@ pub mod throttle;
 pub mod time;
 pub mod token;
 pub mod totp;
+pub mod uploads;
 pub mod verdict;
 pub mod visibility;
 pub mod work;

@@ -3,8 +3,8 @@
 //! Both take time, so they happen in turns on threads that may block, and the result is kept.
 
 use super::error::Page;
+use super::statements::Shown;
 use crate::app::App;
-use crate::core::kept::Kept;
 use crate::core::party::Party;
 use crate::db::submission::{Source, Submission};
 use crate::text::{self, t};
@@ -12,46 +12,15 @@ use maud::{Markup, html};
 use millibox_highlight::tokens;
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
 /// How long a comparison may take. After that, larger parts count as changed.
 const DIFF_TIME: Duration = Duration::from_millis(200);
-
 /// The maximum size of a source that is highlighted or compared, in bytes.
 const MAX_SHOWN: usize = 64 << 10;
-/// The number of sources to keep as they are shown, and the maximum size of each.
-const KEPT: (usize, usize) = (128, 256 << 10);
-
-/// A source as it is shown.
-#[derive(Debug)]
-pub struct Shown {
-    /// The source.
-    pub view: Markup,
-    /// Its changes since the author's previous submission.
-    pub changes: Option<Markup>,
-}
-
-/// What determines how a source is shown: the submission, the previous one and the language.
-type Key = (i64, Option<i64>, String);
-
-/// The sources that were shown last.
-#[derive(Debug)]
-pub struct Sources(Mutex<Kept<Key, Arc<Shown>>>);
-
-impl Default for Sources {
-    fn default() -> Sources {
-        Sources(Mutex::new(Kept::new(KEPT.0)))
-    }
-}
-
-impl Sources {
-    fn kept(&self) -> MutexGuard<'_, Kept<Key, Arc<Shown>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The source of a submission, compared with the previous one.
 ///
@@ -67,8 +36,8 @@ pub async fn shown(
     let locale = text::current();
     let number = previous.as_ref().map(|(number, _)| *number);
     let key = (one.id, number, locale.tag().to_owned());
-    if let Some(kept) = app.sources.kept().get(&key) {
-        return Ok(kept.clone());
+    if let Some(kept) = app.sources.get(&key) {
+        return Ok(kept);
     }
     let language = one.language.clone();
     let render = move || {
@@ -77,12 +46,8 @@ pub async fn shown(
             changes: previous.map(|(_, old)| changes(&old, &source)),
         })
     };
-    let shown = Arc::new(app.limits.rendering.run(party, render).await?);
-    let changes = shown.changes.as_ref().map_or(0, |it| it.0.len());
-    if shown.view.0.len() + changes <= KEPT.1 {
-        app.sources.kept().insert(key, shown.clone());
-    }
-    Ok(shown)
+    let shown = app.limits.rendering.run(party, render).await?;
+    Ok(app.sources.keep(key, shown))
 }
 
 /// A source with the numbers of its lines.

@@ -1,15 +1,16 @@
-//! A cache of rendered statements, because many users open the same problem at the same moment.
+//! A cache of rendered statements and sources, because many users open the same problem at the same moment.
 //!
 //! A version of a package never changes, so its rendered statements stay valid, unless the PDF of a
 //! statement is missing. Callers first check whether the viewer may see a statement.
 
 use crate::core::kept::Kept;
 use crate::core::package::Manifest;
+use maud::Markup;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of entries to keep of each kind.
 const MAX_ENTRIES: usize = 128;
-/// The maximum size of a statement that is kept, in bytes.
+/// The maximum size of a statement or source that is kept, in bytes.
 const MAX_BYTES: usize = 256 << 10;
 
 /// The cached values.
@@ -68,6 +69,45 @@ impl Statements {
             lock(&self.pages).insert(key, html.clone());
         }
         html
+    }
+}
+
+/// A source as it is shown.
+#[derive(Debug)]
+pub struct Shown {
+    /// The source.
+    pub view: Markup,
+    /// Its changes since the author's previous submission.
+    pub changes: Option<Markup>,
+}
+
+/// What determines how a source is shown: the submission, the previous one and the language.
+pub type SourceKey = (i64, Option<i64>, String);
+
+/// The sources that were shown last.
+#[derive(Debug)]
+pub struct Sources(Mutex<Kept<SourceKey, Arc<Shown>>>);
+
+impl Default for Sources {
+    fn default() -> Sources {
+        Sources(Mutex::new(Kept::new(MAX_ENTRIES)))
+    }
+}
+
+impl Sources {
+    /// A source, if it is kept.
+    pub fn get(&self, key: &SourceKey) -> Option<Arc<Shown>> {
+        lock(&self.0).get(key).cloned()
+    }
+
+    /// Keeps a source that is not too large.
+    pub fn keep(&self, key: SourceKey, shown: Shown) -> Arc<Shown> {
+        let shown = Arc::new(shown);
+        let changes = shown.changes.as_ref().map_or(0, |it| it.0.len());
+        if shown.view.0.len() + changes <= MAX_BYTES {
+            lock(&self.0).insert(key, shown.clone());
+        }
+        shown
     }
 }
 

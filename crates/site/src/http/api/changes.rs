@@ -286,7 +286,6 @@ mod tests {
     use crate::db::tests::parts::{contest_with, judge_next};
     use crate::db::tests::with_each;
     use crate::db::user::{self, User};
-    use crate::limits::Limits;
     use crate::text::Locales;
     use std::sync::atomic::Ordering;
     use std::time::Duration;
@@ -384,7 +383,6 @@ mod tests {
                 Passwords::new(1).unwrap(),
                 None,
                 false,
-                Limits::new(1 << 30),
             );
             let user = user::by_login(db, "owner").await.unwrap().unwrap();
             // An administrator sees any contest.
