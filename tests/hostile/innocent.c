@@ -158,7 +158,8 @@ static void signals(void)
         if (got == 0 && action.handler == SIG_DFL && is_pending < 1 && is_blocked < 1)
             continue;
         line("signal %d: %s, flags %lx, %d pending, %d blocked", signal,
-            action.handler == SIG_DFL ? "default" : action.handler == SIG_IGN ? "ignored" : "handled",
+            action.handler == SIG_DFL ? "default"
+                : action.handler == SIG_IGN ? "ignored" : "handled",
             action.flags, is_pending, is_blocked);
     }
     sigaltstack(NULL, &stack);
@@ -324,9 +325,11 @@ static void network(void)
         line("port: %d, error %d", got, got < 0 ? errno : 0);
         close(fd);
     }
-    struct { struct { unsigned length; unsigned short type, flags; unsigned sequence, port; } header;
+    struct {
+        struct { unsigned length; unsigned short type, flags; unsigned sequence, port; } header;
         unsigned char family, protocol; unsigned short padding; unsigned states, inode, show;
-        unsigned cookie[2]; } query = {
+        unsigned cookie[2];
+    } query = {
         { sizeof query, 20 /* SOCK_DIAG_BY_FAMILY */, 0x301 /* request, dump */, 1, 0 },
         AF_UNIX, 0, 0, ~0u, 0, 1 /* UDIAG_SHOW_NAME */, { 0 } };
     fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 4 /* NETLINK_SOCK_DIAG */);

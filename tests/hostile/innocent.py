@@ -1,4 +1,4 @@
-# The innocent program of the templates of Python. It reports the state of the interpreter that an
+# The innocent program for templates of Python. It reports the state of the interpreter that an
 # earlier run could have left behind, and then that of the process (innocent.c).
 import builtins, ctypes, gc, io, os, signal, sys, threading
 

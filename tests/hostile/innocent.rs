@@ -19,7 +19,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-/// The innocent program of templates of Python.
+/// The innocent program for templates of Python.
 const PYTHON: &str = include_str!("innocent.py");
 /// The standard streams that take turns to receive the report. The others are those that a run has
 /// without streams of its own.

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 /// The content of files that must stay unchanged.
 pub const UNTOUCHED: &str = "untouched\n";
-/// The modules of a template of Python.
+/// The modules that a template of Python imports.
 const PYTHON_MODULES: [&str; 3] = ["json", "random", "socket"];
 /// The real-time limit of control runs.
 const CONTROL_REAL_TIME: Duration = Duration::from_secs(50);

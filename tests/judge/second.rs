@@ -78,7 +78,7 @@ n = int(input())
 owned = fcntl.fcntl(2, fcntl.F_GETFL) & (os.O_NONBLOCK | os.O_APPEND | os.O_ASYNC)
 traces = [owned, fcntl.fcntl(2, 11), fcntl.fcntl(2, fcntl.F_GETOWN), len(signal.sigpending()),
           os.umask(0o22) - 0o22]
-print(traces if any(traces) else 2 * n)
+print([2 * n, traces][any(traces)])
 "#;
 
 const INNOCENT_C: &str = r#"
@@ -178,8 +178,8 @@ fn pass_after_hostile_one_is_judged_as_by_fresh_judge() {
     let indented = |text: &str| text.trim().replace('\n', "\n    ");
     let (hostile, innocent) = (indented(HOSTILE_PYTHON), indented(INNOCENT_PYTHON));
     let both = format!(
-        "value = input()\ninput = lambda: value\nif int(value) < 1000:\n    {hostile}\nelse:\n    \
-         {innocent}\n"
+        "value = input()\ninput = lambda: value\nif int(value) < 1000:\n    {hostile}\n\
+         if int(value) >= 1000:\n    {innocent}\n"
     );
     package
         .submission("accepted/a_innocent.py", INNOCENT_PYTHON)

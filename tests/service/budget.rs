@@ -283,12 +283,17 @@ fn command_request(stored: &Stored, random: &mut Random) -> Value {
         "args": ["sh", "-c", program(random)], "env": ["PATH=/usr/bin:/bin"],
         "files": several(random, 60, |random, number| match number {
             0 => stored.file(random),
-            number if random.below(2) == 0 => json!({ "name": format!("c{number}"), "max": random.below(64 * MIB) }),
+            number if random.below(2) == 0 => {
+                json!({ "name": format!("c{number}"), "max": random.below(64 * MIB) })
+            }
             _ => stored.file(random),
         }),
         "copyIn": named(several(random, 200, |random, _| stored.file(random))),
-        "copyOut": several(random, 200, |_, number| json!(format!("{}f0?", "./".repeat(number as usize % 30)))),
-        "cpuLimit": 1_000_000_000, "clockLimit": 2_000_000_000_u64, "memoryLimit": 64 * MIB, "procLimit": 20,
+        "copyOut": several(random, 200, |_, number| {
+            json!(format!("{}f0?", "./".repeat(number as usize % 30)))
+        }),
+        "cpuLimit": 1_000_000_000, "clockLimit": 2_000_000_000_u64,
+        "memoryLimit": 64 * MIB, "procLimit": 20,
     })
 }
 
@@ -318,14 +323,18 @@ fn request(stored: &Stored, random: &mut Random) -> (&'static str, String) {
                 "/api/v2/execute",
                 json!({
                     "language": "bash", "version": "*", "run_timeout": 2000,
-                    "files": several(random, 300, |random, _| json!({ "content": program(random) })),
+                    "files": several(random, 300, |random, _| {
+                        json!({ "content": program(random) })
+                    }),
                 }),
             ),
             7 => (
                 "/run_code",
                 json!({
                     "language": "bash", "code": program(random), "run_timeout": 2,
-                    "fetch_files": several(random, 2000, |_, number| json!(format!("f{}", number % 3))),
+                    "fetch_files": several(random, 2000, |_, number| {
+                        json!(format!("f{}", number % 3))
+                    }),
                 }),
             ),
             _ => (
@@ -345,8 +354,8 @@ fn request(stored: &Stored, random: &mut Random) -> (&'static str, String) {
     }
 }
 
-/// Sends random requests of one client from several threads, while another client's requests must
-/// be answered. Prints and checks the peaks of memory and descriptors.
+/// Sends random requests of one client from several threads, while a modest client must still get
+/// responses. Prints and checks the peaks of memory and descriptors.
 fn flood(cases: usize) {
     let config = format!("{CONFIG}{}", tokens(&["greedy", "modest"]));
     let server = Server::with_config("", &config);

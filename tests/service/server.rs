@@ -222,7 +222,8 @@ impl Server {
     pub fn begin_post(&self, path: &str, headers: &str, body: &str) -> TcpStream {
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\n\
+             Content-Length: {length}\r\n{headers}\r\n{body}"
         );
         self.connection(head.as_bytes())
     }

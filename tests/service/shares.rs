@@ -95,7 +95,8 @@ fn stores_keep_what_a_modest_client_has() {
     assert_eq!(put("modest", vec![100; 100_000]), 201);
     // Equal contents count as well.
     let mut ids = 0;
-    let form = "--limit\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\nx\r\n--limit--\r\n";
+    let form = "--limit\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\
+                \r\nx\r\n--limit--\r\n";
     let kind = ("content-type", "multipart/form-data; boundary=limit");
     for _ in 0..10 {
         let headers = [("authorization", "Bearer modest"), kind];
@@ -147,7 +148,8 @@ fn streams_and_consoles_of_one_client_end_at_its_share() {
     let greedy = start("greedy");
     let open = |client: &str, id: &str| {
         let request = format!(
-            "GET /v1/runs/{id}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {client}\r\n\r\n"
+            "GET /v1/runs/{id}/events HTTP/1.1\r\nHost: localhost\r\n\
+             Authorization: Bearer {client}\r\n\r\n"
         );
         let mut stream = server.connection(request.as_bytes());
         let mut status = [0; 12];

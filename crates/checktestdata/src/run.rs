@@ -83,7 +83,7 @@ pub fn run(commands: &[Command], input: &[u8]) -> Result<(), Rejection> {
 }
 
 type Done<T> = Result<T, Why>;
-/// The indices of an element of a variable. A variable without indices has none.
+/// An element's indices in a variable; empty for a variable without indices.
 type Index = Vec<KeyPart>;
 
 /// A value that can be compared exactly.

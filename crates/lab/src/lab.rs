@@ -187,8 +187,8 @@ impl Lab {
         self.limit_to(request, 256 << 20, 16, Duration::from_secs(10))
     }
 
-    /// Like [`Lab::limit`], but with these limits. The real-time limit is a multiple of the CPU-time
-    /// limit, because other processes may use the CPUs.
+    /// Like [`Lab::limit`], but with these limits. The real-time limit is a multiple of the limit
+    /// on CPU time, because other processes may use the CPUs.
     pub fn limit_to(
         &self,
         request: Request,

@@ -58,7 +58,7 @@ const RENDERING: Bounds = Bounds {
 /// Bytes of the stored files of one user, without an option for it.
 const DISK_OF_USER: u64 = 32 << 30;
 
-/// The maximum size of the requests of guests, in bytes. Their forms are short.
+/// The maximum size of a guest's request, in bytes. The forms for guests are short.
 pub const MAX_GUEST_BODY: usize = 16 << 10;
 
 /// The party whose wrong passwords are counted together.

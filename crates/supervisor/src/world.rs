@@ -217,7 +217,7 @@ impl Worlds {
             .map_or(UNLIMITED, |known| known.least_template_cpu_ns)
     }
 
-    /// Records the figures of the template of a run.
+    /// Records the figures of a run's template.
     pub fn record_template(&mut self, id: WorldId, figures: &TemplateFigures) {
         if let Some(known) = self.known.get_mut(&id.0)
             && figures.is_template != 0

@@ -154,7 +154,8 @@ fn run_of_a_disconnected_client_is_cancelled() {
     let slow = with(source(BASH, "sleep 18"), &json!({ "wall_time_limit": 20 }));
     let body = slow.to_string();
     let request = format!(
-        "POST /submissions?wait=true HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST /submissions?wait=true HTTP/1.1\r\nhost: localhost\r\n\
+         content-length: {}\r\n\r\n{body}",
         body.len()
     );
     let mut stream = std::net::TcpStream::connect(judge.server.address()).unwrap();

@@ -147,7 +147,7 @@ struct Reader<'a> {
     numbers: usize,
     /// The number of the last test in a list.
     next_number: usize,
-    /// The name of the entry of a list that is being read.
+    /// The name of the current list entry.
     numbered: Option<String>,
     made: Vec<Generation>,
 }
@@ -188,8 +188,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the tests of a directory: a map of names and tests, or a list of such maps. The tests
-    /// of all lists of the file are numbered consecutively, and the directories of each list.
+    /// Reads the tests of a directory: a map of names and tests, or a list of such maps. Tests
+    /// are numbered consecutively across the file's lists, and directories within each list.
     fn directory(&mut self, node: &Node, prefix: &str, salt: &str) {
         match &node.value {
             Value::Mapping(_) => {

@@ -62,7 +62,7 @@ pub fn numbered_tests(directory: &Node) -> usize {
         .sum()
 }
 
-/// Returns the name of an entry of a list with its number. `all` is the highest number.
+/// Returns the name of a list entry with its number. `all` is the highest number.
 pub fn numbered(name: &str, number: usize, all: usize) -> String {
     let digits = all.to_string().len();
     let number = format!("{number:0digits$}");

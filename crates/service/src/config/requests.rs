@@ -17,7 +17,7 @@ pub struct RequestsConfig {
     /// files, outputs and answers. 0 selects an eighth of the machine's memory, but at least 256
     /// MiB.
     pub held_bytes: u64,
-    /// The maximum size of the output of all tests in one answer, in bytes. Output beyond it is
+    /// The maximum size of all tests' output in one response, in bytes. Output beyond it is
     /// truncated.
     pub answer_bytes: u64,
 }

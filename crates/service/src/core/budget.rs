@@ -84,7 +84,7 @@ pub fn archive_bytes(files: &[InputFile]) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// The size of the content of a file.
+/// The size of a file's content.
 pub fn content_bytes(content: &InputContent) -> u64 {
     match content {
         InputContent::File { content, .. } => content.bytes(),

@@ -55,7 +55,7 @@ struct Used<K> {
 
 /// The places of one holder. Dropping the value frees them.
 #[derive(Debug)]
-pub struct Place<K: Eq + Hash + Clone> {
+pub struct Claim<K: Eq + Hash + Clone> {
     pool: Pool<K>,
     holder: K,
     amount: u64,
@@ -84,8 +84,8 @@ impl<K: Eq + Hash + Clone> Pool<K> {
     }
 
     /// Takes this many places, or returns `None` if the holder's share does not allow that.
-    pub fn take(&self, holder: K, amount: u64) -> Option<Place<K>> {
-        let mut place = Place {
+    pub fn take(&self, holder: K, amount: u64) -> Option<Claim<K>> {
+        let mut place = Claim {
             pool: self.clone(),
             holder,
             amount: 0,
@@ -94,7 +94,7 @@ impl<K: Eq + Hash + Clone> Pool<K> {
     }
 }
 
-impl<K: Eq + Hash + Clone> Place<K> {
+impl<K: Eq + Hash + Clone> Claim<K> {
     /// Takes more. Returns whether the holder's share allows that.
     pub fn grow(&mut self, more: u64) -> bool {
         let mut used = self.pool.used();
@@ -110,7 +110,7 @@ impl<K: Eq + Hash + Clone> Place<K> {
     }
 }
 
-impl<K: Eq + Hash + Clone> Drop for Place<K> {
+impl<K: Eq + Hash + Clone> Drop for Claim<K> {
     fn drop(&mut self) {
         if self.amount == 0 {
             return;
@@ -134,7 +134,7 @@ mod tests {
         Pool::new(Bound { total, is_divided })
     }
 
-    fn take_all(pool: &Pool<u32>, holder: u32) -> Vec<Place<u32>> {
+    fn take_all(pool: &Pool<u32>, holder: u32) -> Vec<Claim<u32>> {
         std::iter::from_fn(|| pool.take(holder, 1)).collect()
     }
 

@@ -2,14 +2,14 @@
 //!
 //! A body is in memory as a whole before it is parsed, and its parsed form may be many times larger
 //! than its text. So bodies share one pool, in which each client has a share, and a body may
-//! contain only a limited number of JSON values. Uploads of stored files go to the disk, and have their own
-//! bounds.
+//! contain only a limited number of JSON values. Uploads of stored files go to the disk, and have
+//! their own bounds.
 
 use super::held::hold;
 use super::problem::Problem;
 use crate::config::Dialect;
 use crate::core::queue::ClientId;
-use crate::core::share::Place;
+use crate::core::share::Claim;
 use crate::service::Service;
 use axum::Json;
 use axum::body::{Body, Bytes};
@@ -70,7 +70,7 @@ struct Bounded {
     /// `None` if the body is not JSON.
     values: Option<Values>,
     /// The charge for a body whose length is not known.
-    growing: Option<Place<ClientId>>,
+    growing: Option<Claim<ClientId>>,
     /// The largest charge. A body that consists of many messages is not in memory as a whole.
     left: u64,
 }

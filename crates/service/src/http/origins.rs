@@ -60,8 +60,8 @@ pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: 
     .into_response()
 }
 
-/// Whether the header `Host` names this machine. A browser sends the name in the address of the
-/// page, which may be a foreign domain that points to this machine.
+/// Whether the header `Host` names this machine. A browser sends the name in the page's URL,
+/// which may be a foreign domain that points to this machine.
 fn is_own_name<'a>(host: &str, mut trusted: impl Iterator<Item = &'a str>) -> bool {
     let name = |authority: &str| {
         let authority = authority.parse::<Authority>().ok()?;

@@ -8,7 +8,7 @@ use super::connection::{Connection, PACE_TIME};
 pub use super::sockets::ServerError;
 use super::sockets::{SocketFile, Sockets};
 use crate::config::{Dialect, Listen};
-use crate::core::share::{Bound, Place, Pool};
+use crate::core::share::{Bound, Claim, Pool};
 use crate::service::Service;
 use axum::Router;
 use hyper::server::conn::{http1, http2};
@@ -231,7 +231,7 @@ impl Peer {
 }
 
 /// The place of a connection.
-type ConnectionPlace = (Option<OwnedSemaphorePermit>, Place<Peer>);
+type ConnectionPlace = (Option<OwnedSemaphorePermit>, Claim<Peer>);
 
 /// The answer to a connection of an address that has too many.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub const LENGTHS: std::ops::RangeInclusive<usize> = 8..=256;
 /// The maximum number of requests that wait for a hash.
 const MAX_WAITING: usize = 1000;
-/// That of requests of one party with one login. An import of users hashes four at a time.
+/// The same for one party and one login. An import of users hashes four at a time.
 const WAITING_OF_ASKER: usize = 32;
 
 /// The request for a hash. Parties take turns, and among those of a party, its logins.

@@ -31,11 +31,11 @@ struct Held<K> {
 #[derive(Debug, Default)]
 struct Holding {
     weight: usize,
-    places: HashMap<u64, Slot>,
+    places: HashMap<u64, Entry>,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct Entry {
     weight: usize,
     /// The number of its last use.
     used: u64,
@@ -44,7 +44,7 @@ struct Slot {
 
 /// A place, which is free again after the drop.
 #[derive(Debug)]
-pub struct Place<K: Hash + Eq + Clone> {
+pub struct Permit<K: Hash + Eq + Clone> {
     key: K,
     id: u64,
     bound: usize,
@@ -97,7 +97,7 @@ impl<K: Hash + Eq + Clone> Held<K> {
         }
     }
 
-    fn remove(&mut self, key: &K, id: u64) -> Option<Slot> {
+    fn remove(&mut self, key: &K, id: u64) -> Option<Entry> {
         let holding = self.keys.get_mut(key)?;
         let slot = holding.places.remove(&id)?;
         holding.weight -= slot.weight;
@@ -110,7 +110,7 @@ impl<K: Hash + Eq + Clone> Held<K> {
 
     fn add(&mut self, key: &K, lost: CancellationToken) -> u64 {
         let id = self.next_use();
-        let slot = Slot {
+        let slot = Entry {
             weight: 1,
             used: id,
             lost,
@@ -138,8 +138,8 @@ impl<K: Hash + Eq + Clone> Pool<K> {
         }
     }
 
-    fn place(&self, key: K, id: u64) -> Place<K> {
-        Place {
+    fn place(&self, key: K, id: u64) -> Permit<K> {
+        Permit {
             key,
             id,
             bound: self.bound,
@@ -150,7 +150,7 @@ impl<K: Hash + Eq + Clone> Pool<K> {
 
     /// Takes a place, whose loss cancels the token. Returns `None` if the key has its share, or if
     /// the pool is full and no key has more places.
-    pub fn take(&self, key: K, lost: &CancellationToken) -> Option<Place<K>> {
+    pub fn take(&self, key: K, lost: &CancellationToken) -> Option<Permit<K>> {
         let mut held = lock(&self.held);
         if held.weight(&key) >= self.share || !held.make_room(&key, 1, self.bound) {
             return None;
@@ -162,7 +162,7 @@ impl<K: Hash + Eq + Clone> Pool<K> {
 
     /// Takes a place in any case. If the pool is full, the key with the most places loses one, even
     /// if it is the same key.
-    pub fn replace(&self, key: K, lost: &CancellationToken) -> Place<K> {
+    pub fn replace(&self, key: K, lost: &CancellationToken) -> Permit<K> {
         let mut held = lock(&self.held);
         if held.weight(&key) >= self.share {
             held.take_away(&key);
@@ -179,7 +179,7 @@ impl<K: Hash + Eq + Clone> Pool<K> {
     }
 }
 
-impl<K: Hash + Eq + Clone> Place<K> {
+impl<K: Hash + Eq + Clone> Permit<K> {
     /// Marks the place as used now.
     pub fn touch(&self) {
         let mut held = lock(&self.held);
@@ -210,7 +210,7 @@ impl<K: Hash + Eq + Clone> Place<K> {
     }
 }
 
-impl<K: Hash + Eq + Clone> Drop for Place<K> {
+impl<K: Hash + Eq + Clone> Drop for Permit<K> {
     fn drop(&mut self) {
         // A lost place is already removed.
         lock(&self.held).remove(&self.key, self.id);
@@ -221,7 +221,7 @@ impl<K: Hash + Eq + Clone> Drop for Place<K> {
 mod tests {
     use super::*;
 
-    fn taken(pool: &Pool<char>, key: char) -> Option<(Place<char>, CancellationToken)> {
+    fn taken(pool: &Pool<char>, key: char) -> Option<(Permit<char>, CancellationToken)> {
         let lost = CancellationToken::new();
         Some((pool.take(key, &lost)?, lost))
     }

@@ -21,7 +21,7 @@ record! {
         address: String,
         action: String,
         object: String,
-        /// From 400 on, the request was refused.
+        /// From 400 on, the request was rejected.
         status: i64,
     }
 }

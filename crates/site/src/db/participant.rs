@@ -115,7 +115,7 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Participant>> {
 
 record! { Additional { delay_seconds: i64, extra_seconds: i64, } }
 
-/// The most additional time of a participant of a contest: delay and extra time.
+/// The most additional time of a contest's participants: delay and extra time.
 pub async fn most_additional(db: impl Executor, contest_id: i64) -> Result<Duration> {
     let all: Vec<Additional> = db
         .all(

@@ -10,7 +10,7 @@ use super::session::{self, cookie_token};
 use crate::app::App;
 use crate::core::pace::Speed;
 use crate::core::party::Party;
-use crate::core::pool::Place;
+use crate::core::pool::Permit;
 use crate::core::throttle::network;
 use crate::core::time::Time;
 use crate::db::{DbError, api_token, session as sessions};
@@ -121,7 +121,7 @@ impl HttpBody for Paced {
     }
 }
 
-/// Answers requests whose bodies arrive too slowly with an error.
+/// Rejects requests whose bodies arrive too slowly.
 pub async fn pace(State(speed): State<Speed>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
@@ -142,7 +142,7 @@ pub async fn pace(State(speed): State<Speed>, request: Request, next: Next) -> R
 /// A body whose bytes count for its party while the request is being handled.
 struct Charged {
     body: Body,
-    place: Arc<Place<Party>>,
+    place: Arc<Permit<Party>>,
     /// Another party needs the place.
     lost: Pin<Box<WaitForCancellationFutureOwned>>,
     /// The bytes that may still arrive.

@@ -6,7 +6,7 @@
 //! most connections loses the one that was idle for the longest time. So a new connection is
 //! accepted at any time, and the user can sign in.
 
-use crate::core::pool::{Place, Pool};
+use crate::core::pool::{Permit, Pool};
 use crate::core::throttle::network;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,8 +35,8 @@ pub struct Connection {
 
 #[derive(Debug)]
 enum Holder {
-    Guest(IpAddr, Place<IpAddr>),
-    User(i64, Place<i64>),
+    Guest(IpAddr, Permit<IpAddr>),
+    User(i64, Permit<i64>),
 }
 
 impl Connections {

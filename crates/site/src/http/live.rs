@@ -4,7 +4,7 @@ use super::client::Client;
 use super::error::{Page, PageError};
 use super::session::Session;
 use crate::app::App;
-use crate::core::pool::Place;
+use crate::core::pool::Permit;
 use crate::judging::live::Change;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -33,8 +33,8 @@ pub struct Seat {
 
 #[derive(Debug)]
 enum Holder {
-    User { _place: Place<i64> },
-    Guest { _place: Place<IpAddr> },
+    User { _place: Permit<i64> },
+    Guest { _place: Permit<IpAddr> },
 }
 
 impl Seat {

@@ -24,7 +24,6 @@ use crate::db::{Db, Executor, contest, fault, reset, session, setting, values};
 use crate::jobs::Runner;
 use crate::judging::languages::Language;
 use crate::judging::turns::Turns;
-use crate::limits::Limits;
 use crate::text::Locales;
 use axum::Router;
 use axum::http::StatusCode;
@@ -143,8 +142,8 @@ enum Act {
     Job,
 }
 
-/// The site of a group of pairs.
-struct World {
+/// The site in which a group of pairs runs.
+struct Fixture {
     app: Arc<App>,
     router: Router,
     runner: Arc<Runner>,
@@ -168,12 +167,11 @@ fn app(db: &Db, blobs: &Blobs, passwords: &Passwords) -> Arc<App> {
         passwords.clone(),
         None,
         false,
-        Limits::new(1 << 30),
     ))
 }
 
-impl World {
-    async fn new(db: &Db, blobs: &Blobs, passwords: &Passwords, group: usize) -> World {
+impl Fixture {
+    async fn new(db: &Db, blobs: &Blobs, passwords: &Passwords, group: usize) -> Fixture {
         let app = app(db, blobs, passwords);
         let runner = Runner {
             app: app.clone(),
@@ -184,7 +182,7 @@ impl World {
             cpus: Vec::new(),
             turns: Arc::new(Turns::of(&[0])),
         };
-        let mut world = World {
+        let mut world = Fixture {
             router: crate::http::router(app.clone()),
             app,
             runner: Arc::new(runner),
@@ -532,7 +530,7 @@ fn pairs_of_changes_at_the_same_time_keep_all_rules() {
         let mut world = None;
         for number in 0..pairs {
             if number % GROUP == 0 {
-                let new = World::new(db, &blobs, &passwords, number / GROUP).await;
+                let new = Fixture::new(db, &blobs, &passwords, number / GROUP).await;
                 world = Some(Arc::new(new));
             }
             let group = world.as_mut().expect("a site");

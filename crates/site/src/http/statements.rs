@@ -1,4 +1,5 @@
-//! A cache of rendered statements and sources, because many users open the same problem at the same moment.
+//! A cache of rendered statements and sources, because many users open the same problem at the same
+//! moment.
 //!
 //! A version of a package never changes, so its rendered statements stay valid, unless the PDF of a
 //! statement is missing. Callers first check whether the viewer may see a statement.

@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 const FORM: &str = "application/x-www-form-urlencoded";
-/// The maximum length of the name of a field in an error message, in bytes.
+/// The maximum length of a field's name in an error message, in bytes.
 const MAX_FIELD: usize = 64;
 
 /// A text that cannot be stored.
@@ -118,7 +118,7 @@ impl HttpBody for Scanned {
     }
 }
 
-/// Answers requests whose address or form contains a zero byte with one error.
+/// Rejects requests whose URL or form contains a zero byte.
 pub async fn refuse_zero_bytes(mut request: Request, next: Next) -> Response {
     let is_program = request.uri().path().starts_with("/api/v1/");
     let refuse = |mistake: Mistake| match is_program {

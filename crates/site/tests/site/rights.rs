@@ -233,7 +233,7 @@ fn sign_in_during_a_reset_leaves_no_session_of_the_old_password() {
 }
 
 #[test]
-fn token_of_the_target_of_a_merge_ends() {
+fn token_of_merged_user_ends() {
     let site = Site::start(None);
     let mut admin = first_admin(&site);
     let mut bob = new_user(&site, "bob");

@@ -17,7 +17,7 @@ const STREAMS_OF_GUESTS: usize = 512;
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The time within which 99 of 100 requests were answered.
+/// The time within which 99 of 100 responses arrived.
 fn p99(count: u32, mut request: impl FnMut()) -> Duration {
     let mut times: Vec<Duration> = (0..count)
         .map(|_| {
@@ -94,7 +94,7 @@ fn allow_open_files() {
     }
 }
 
-/// The path of the news of a new public contest.
+/// The path of a new public contest's events.
 fn news(admin: &mut Browser) -> String {
     let fields = [("name", "Cup"), ("visibility", "public")];
     let contest = admin.post("/contests/new", &fields).id();

@@ -7,12 +7,12 @@ use std::sync::Arc;
 /// The place of a running request. Dropping the value frees the place.
 #[derive(Debug)]
 pub struct Permit {
-    slot: Slot,
+    slot: Occupied,
     held: Held,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct Occupied {
     /// `None` once the slot is free.
     shared: Option<Arc<Shared>>,
     client: ClientId,
@@ -62,7 +62,7 @@ impl Permit {
     }
 }
 
-impl Slot {
+impl Occupied {
     fn free_in(&mut self, state: &mut State) {
         if self.shared.take().is_none() {
             return;
@@ -77,7 +77,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for Occupied {
     fn drop(&mut self) {
         let Some(shared) = self.shared.clone() else {
             return;
@@ -129,7 +129,7 @@ impl State {
         self.load.memory_bytes += ticket.memory_bytes;
         self.clients.entry(ticket.client).or_default().running += 1;
         Permit {
-            slot: Slot {
+            slot: Occupied {
                 shared: Some(shared.clone()),
                 client: ticket.client,
                 lane: ticket.lane,

@@ -43,7 +43,7 @@ pub struct Conversation {
     sender: mpsc::Sender<(Place, Bytes)>,
     cancelled: AbortRegistration,
     /// The charge for the descriptors, which are open while the group waits.
-    place: share::Place<ClientId>,
+    place: share::Claim<ClientId>,
 }
 
 /// The client's control over a running group.

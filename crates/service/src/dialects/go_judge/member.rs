@@ -30,7 +30,7 @@ pub struct Prepared {
     pub(super) collectors: Vec<Collector>,
     pub(super) terminal: Option<PreparedTerminal>,
     pub(super) returned: Vec<Returned>,
-    /// The bytes that the answer to the request may contain.
+    /// The bytes that the response may contain.
     pub(super) answer: Budget,
     pub(super) cpu_limit: u64,
     pub(super) memory_limit: u64,

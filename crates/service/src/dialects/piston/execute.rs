@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 const CLIENT_PATIENCE: Duration = Duration::from_secs(28);
 /// The time that every job may spend in the queue, however long its stages are.
 const MIN_PATIENCE: Duration = Duration::from_secs(10);
-/// The memory of the output of a job for each byte of its limit: two streams and both together, as
+/// The memory of a job's output for each byte of its limit: two streams and both together, as
 /// bytes, as text and in the answer, which may need several bytes for each.
 const OUTPUT_COPIES: u64 = 24;
 /// Extensions of files that sources include.

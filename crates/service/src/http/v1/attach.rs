@@ -18,7 +18,7 @@ use crate::core::access::Verb;
 use crate::core::program::{Attachment, ProgramReport};
 use crate::core::queue::ClientId;
 use crate::core::registry::{JobKind, Phase};
-use crate::core::share::Place;
+use crate::core::share::Claim;
 use crate::core::terminal::{DEFAULT_SIZE, Size, Terminal};
 use crate::http::problem::Problem;
 use crate::service::Service;
@@ -71,7 +71,7 @@ pub struct Closing {
     consoles: Consoles,
     id: String,
     console: Arc<Console>,
-    _place: Place<ClientId>,
+    _place: Claim<ClientId>,
 }
 
 impl Drop for Closing {

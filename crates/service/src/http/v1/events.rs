@@ -5,7 +5,7 @@ use super::jobs::{self, Job, LogEvent};
 use crate::core::access::Verb;
 use crate::core::queue::ClientId;
 use crate::core::registry::{JobKind, Logged};
-use crate::core::share::Place;
+use crate::core::share::Claim;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::extract::{Path, State};
@@ -98,7 +98,7 @@ pub async fn of_judging(
     Ok(follow(job, &headers, place))
 }
 
-fn follow(job: Arc<Job>, headers: &HeaderMap, place: Place<ClientId>) -> Response {
+fn follow(job: Arc<Job>, headers: &HeaderMap, place: Claim<ClientId>) -> Response {
     let last = headers
         .get("last-event-id")
         .and_then(|value| value.to_str().ok())

@@ -6,7 +6,7 @@ use crate::core::access::{Owned, Verb, may};
 use crate::core::program::{Event, ProgramRun};
 use crate::core::queue::ClientId;
 use crate::core::registry::{self, Begun, JobKind, Key, Phase, Registry};
-use crate::core::share::Place;
+use crate::core::share::Claim;
 use crate::http::headers::RunHeaders;
 use crate::http::problem::Problem;
 use crate::service::Service;
@@ -446,7 +446,7 @@ pub fn find(
 ///
 /// # Errors
 /// The client has used up its share of them.
-pub fn stream(service: &Service, client: &Client) -> Result<Place<ClientId>, Problem> {
+pub fn stream(service: &Service, client: &Client) -> Result<Claim<ClientId>, Problem> {
     service
         .streams
         .take(client.id, 1)

@@ -10,7 +10,7 @@ const NONE: [i64; 0] = [];
 
 /// A problem whose owner manages one of the two contests that use it, with a submission to each and
 /// one outside contests.
-struct World {
+struct Fixture {
     owner: i64,
     /// The manager of the other contest.
     manager: i64,
@@ -21,7 +21,7 @@ struct World {
     uses: [i64; 2],
 }
 
-async fn world(db: &Db) -> World {
+async fn world(db: &Db) -> Fixture {
     let owner = add_user(db, "owner", Role::Teacher).await;
     let manager = add_user(db, "manager", Role::Teacher).await;
     let bob = add_user(db, "bob", Role::User).await;
@@ -44,7 +44,7 @@ async fn world(db: &Db) -> World {
     {
         *id = submit(db, bob, problem, place).await.0;
     }
-    World {
+    Fixture {
         owner,
         manager,
         problem,
