@@ -333,6 +333,8 @@ impl Tx {
     /// # Errors
     /// The database rejects them or cannot be reached.
     pub async fn commit_aside(self) -> Result<()> {
+        #[cfg(test)]
+        tests::delay_commit().await;
         let _count = Count;
         match self {
             Tx::Sqlite(tx) => tx.into_inner().commit().await?,

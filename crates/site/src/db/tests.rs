@@ -20,9 +20,21 @@ use super::*;
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const LEASE: Duration = Duration::from_secs(30);
 const NOW: Time = Time(1_000_000_000);
+
+/// How long each transaction waits before its commit, in milliseconds.
+pub(crate) static COMMIT_DELAY_MS: AtomicU64 = AtomicU64::new(0);
+
+/// Gives other transactions the time to read what this one is about to change.
+pub(crate) async fn delay_commit() {
+    let delay = COMMIT_DELAY_MS.load(Ordering::Relaxed);
+    if delay > 0 {
+        tokio::time::sleep(Duration::from_millis(delay)).await;
+    }
+}
 
 /// Runs a test with a new database of each kind.
 pub(crate) fn with_each(test: impl AsyncFn(&Db)) {

@@ -18,7 +18,7 @@ use crate::core::token::Token;
 use crate::core::verdict::Verdict;
 use crate::db::api_token::{self, Scope};
 use crate::db::judgement::{self, Failure, Outcome};
-use crate::db::tests::with_each;
+use crate::db::tests::{COMMIT_DELAY_MS, with_each};
 use crate::db::user::{self, NewUser, Role};
 use crate::db::{Db, Executor, contest, fault, reset, session, setting, values};
 use crate::jobs::Runner;
@@ -36,6 +36,7 @@ use requests::{Change, Objects};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Barrier;
@@ -47,6 +48,9 @@ const PAIRS: usize = 100;
 /// The number of pairs after which other users, contests and problems are used. Requests that
 /// delete make the earlier ones useless after a while.
 const GROUP: usize = 20;
+/// How long a transaction of a pair waits before its commit, in milliseconds. The other one can
+/// then read what the first one is about to change.
+const COMMIT_DELAY: u64 = 8;
 const LEASE: Duration = Duration::from_secs(60);
 
 /// Rules that hold after each request. Each statement finds what breaks its rule.
@@ -551,6 +555,7 @@ fn pairs_of_changes_at_the_same_time_keep_all_rules() {
                     group.act(&act).await
                 })
             });
+            COMMIT_DELAY_MS.store(COMMIT_DELAY, Ordering::Relaxed);
             let mut answers = Vec::new();
             for task in tasks {
                 answers.push(
@@ -558,6 +563,7 @@ fn pairs_of_changes_at_the_same_time_keep_all_rules() {
                         .unwrap_or_else(|error| panic!("{error} {acts:#?}")),
                 );
             }
+            COMMIT_DELAY_MS.store(0, Ordering::Relaxed);
             let pair = format!("pair {number} of seed {seed}: {acts:#?} {answers:?}");
             for (act, answer) in acts.iter().zip(&answers) {
                 if let (Act::Request(change, _), Some('2' | '3')) = (act, answer.chars().next()) {

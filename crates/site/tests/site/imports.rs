@@ -196,12 +196,13 @@ fn users_that_change_after_the_preview_are_not_changed() {
         let csv = admin.get("/users/export.csv").body;
         assert!(csv.contains("tea,Tilda,"), "{csv}");
 
-        // No user has this team, and no database stores its number.
+        // No database stores this number of a team.
         let contest = make_contest(&mut admin);
         let path = format!("/contests/{}/import", contest.id);
         let lists = [("accounts", "login,team\ntea,a\u{0}b\n")];
-        let seen = preview(&mut admin, &path, &lists);
-        assert_eq!(counts(&seen), [0, 0, 0, 1], "{seen:#?}");
+        let refused = admin.upload(&path, &lists, ("", b""));
+        assert_eq!(refused.status, 422, "{refused:#?}");
+        assert!(refused.body.contains("“accounts”"), "{refused:#?}");
     });
 }
 

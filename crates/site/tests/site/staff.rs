@@ -148,7 +148,7 @@ fn text_is_printed_for_its_sender_and_the_staff() {
         let on = format!("/contests/{}/printing", contest.id);
         assert_eq!(bob.post(&on, &[("printing", "1")]).status, 404);
         assert_eq!(admin.post(&on, &[("printing", "1")]).status, 303);
-        assert_eq!(send(&mut bob, "line-of-bob <b>\0"), 303);
+        assert_eq!(send(&mut bob, "line-of-bob <b>\u{1b}"), 303);
         assert_eq!(send(&mut bob, " "), 422);
         assert_eq!(send(&mut bob, &"x".repeat((64 << 10) + 1)), 422);
         let file = bob.upload(&path, &[], ("a.py", b"\xff\xfe"));

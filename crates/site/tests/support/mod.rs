@@ -230,9 +230,13 @@ impl Site {
         self.database.as_deref()
     }
 
-    /// Lets every user write to a directory in the directory of this site.
+    /// Gives a directory in the directory of this site to the user of the site.
     pub fn open_directory(&self, name: &str) {
         open(&self.path(name));
+        if rustix::process::geteuid().is_root() {
+            let user = USER.parse().ok();
+            std::os::unix::fs::chown(self.path(name), user, user).expect("a new owner");
+        }
     }
 
     /// A path in the directory of this site.

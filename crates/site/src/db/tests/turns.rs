@@ -2,7 +2,7 @@
 
 use super::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 #[test]
 fn transactions_that_count_before_they_write_keep_one_administrator() {
@@ -16,13 +16,15 @@ fn transactions_that_count_before_they_write_keep_one_administrator() {
             let (db, refused) = (db.clone(), refused.clone());
             tokio::spawn(async move {
                 let mut tx = db.begin().await.unwrap();
-                user::update(&mut tx, id, Role::User, None).await.unwrap();
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                if user::has_admin(&mut tx).await.unwrap() {
-                    tx.commit().await.unwrap();
-                } else {
+                let others = "SELECT id FROM users WHERE role = 'admin' AND id <> $1";
+                if tx.rows(others, values![id]).await.unwrap().is_empty() {
                     refused.fetch_add(1, Ordering::Relaxed);
+                    return;
                 }
+                // All transactions would read before the first one writes.
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                user::update(&mut tx, id, Role::User, None).await.unwrap();
+                tx.commit().await.unwrap();
             })
         };
         let tasks: Vec<_> = admins.into_iter().map(resign).collect();
