@@ -132,6 +132,7 @@ fn variable(name: &str) -> Option<u64> {
 #[derive(Debug, Clone)]
 struct Actor {
     id: i64,
+    login: String,
     session: String,
     token: String,
 }
@@ -240,6 +241,7 @@ impl Fixture {
                 .expect("a token");
             self.actors.push(Actor {
                 id,
+                login: login.clone(),
                 session: session.hex(),
                 token: token.hex(),
             });
@@ -305,6 +307,10 @@ impl Fixture {
                     .await
                     .expect("a member");
             }
+            // Only the two teachers remain as owners.
+            contest::leave(&mut tx, contest, ada.id)
+                .await
+                .expect("no member");
             crate::db::print::set_printing(&mut tx, contest, true)
                 .await
                 .expect("a printer");
@@ -476,6 +482,17 @@ impl Fixture {
         }
     }
 
+    /// Two administrators, or two owners of a contest: each takes the right of the other one.
+    fn duel(&self, random: &mut Random) -> [Act; 2] {
+        let is_contest = random.below(2) == 0;
+        let contest = is_contest.then(|| self.objects.id("contests", random));
+        let [first, second] = if is_contest { [2, 3] } else { [4, 5] };
+        [(first, second), (second, first)].map(|(by, of)| {
+            let (by, of) = (&self.actors[by], &self.actors[of]);
+            Act::Request(Change::demotion(contest, of.id, &of.login), by.clone())
+        })
+    }
+
     async fn check(&self, pair: &str) {
         for (rule, sql) in RULES {
             let broken = self.db().rows(sql, values![]).await.expect("rows");
@@ -542,11 +559,13 @@ fn pairs_of_changes_at_the_same_time_keep_all_rules() {
             group.cancel_long_jobs().await;
             let changed = Arc::get_mut(group).expect("no other task");
             changed.objects.read(db).await;
-            let first = group.choose(&routes, &mut random);
-            let acts = [
-                first.clone(),
-                group.choose_other(&first, &routes, &mut random),
-            ];
+            let acts = if random.below(10) == 0 {
+                group.duel(&mut random)
+            } else {
+                let first = group.choose(&routes, &mut random);
+                let second = group.choose_other(&first, &routes, &mut random);
+                [first, second]
+            };
             let barrier = Arc::new(Barrier::new(2));
             let tasks = acts.clone().map(|act| {
                 let (group, barrier) = (group.clone(), barrier.clone());

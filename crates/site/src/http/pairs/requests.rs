@@ -102,7 +102,7 @@ impl Objects {
     }
 
     /// An id of a kind, more often a late one.
-    fn id(&self, kind: &str, random: &mut Random) -> i64 {
+    pub fn id(&self, kind: &str, random: &mut Random) -> i64 {
         let ids = self.ids.get(kind).map_or(&[][..], Vec::as_slice);
         if ids.is_empty() {
             return 1;
@@ -124,6 +124,12 @@ enum Fields {
     Json(serde_json::Value),
 }
 
+macro_rules! form {
+    ($($name:literal: $value:expr),* $(,)?) => {
+        Fields::Form(vec![$(($name, $value.to_string())),*])
+    };
+}
+
 /// A request without its sender.
 #[derive(Debug, Clone)]
 pub struct Change {
@@ -143,6 +149,27 @@ impl Change {
         Change {
             route: route.to_owned(),
             path: fill(route, objects, random),
+            fields,
+        }
+    }
+
+    /// The loss of a role of a user: in a contest, or on the site.
+    pub fn demotion(contest: Option<i64>, user: i64, login: &str) -> Change {
+        let (route, path, fields) = match contest {
+            Some(id) => (
+                "/contests/{id}/members",
+                format!("/contests/{id}/members"),
+                form! {"login": login, "role": ""},
+            ),
+            None => (
+                "/users/{id}",
+                format!("/users/{user}"),
+                form! {"role": "user"},
+            ),
+        };
+        Change {
+            route: route.to_owned(),
+            path,
             fields,
         }
     }
@@ -323,12 +350,6 @@ fn package(name: &str) -> Vec<u8> {
         archive.write_all(content.as_bytes()).expect("memory");
     }
     archive.finish().expect("an archive").into_inner()
-}
-
-macro_rules! form {
-    ($($name:literal: $value:expr),* $(,)?) => {
-        Fields::Form(vec![$(($name, $value.to_string())),*])
-    };
 }
 
 #[allow(clippy::too_many_lines, reason = "one list")]
