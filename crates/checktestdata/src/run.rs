@@ -18,6 +18,14 @@ const MAX_BYTES: u64 = 256 << 20;
 const MAX_AUTOMATON_BYTES: usize = 1 << 20;
 /// Maximum number of different regular expressions. A program may create them.
 const MAX_PATTERNS: usize = 100;
+/// Maximum length of a regular expression. Its syntax tree is many times as large.
+const MAX_PATTERN_BYTES: usize = 1 << 16;
+/// A search may empty its cache of states this often before it must be efficient.
+const MAX_CACHE_CLEARS: usize = 10;
+/// An efficient search reads this many bytes for each state that it creates.
+const LEAST_BYTES_PER_STATE: usize = 64;
+/// Maximum number of bytes of a text that a message shows.
+const MAX_SHOWN_BYTES: usize = 100;
 
 /// Why an input is rejected, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -125,13 +133,27 @@ fn fault(text: impl Into<String>) -> Why {
     Why::Program(text.into())
 }
 
+/// Returns the beginning of a text for a message.
+fn shown(text: &[u8]) -> String {
+    let mut shown = String::from_utf8_lossy(&text[..text.len().min(MAX_SHOWN_BYTES)]).into_owned();
+    if text.len() > MAX_SHOWN_BYTES {
+        shown.push_str("...");
+    }
+    shown
+}
+
+/// Adds steps to those of a run.
+fn charge(all: &mut u64, steps: u64) -> Done<()> {
+    *all = all.saturating_add(steps);
+    match *all > MAX_STEPS {
+        true => Err(Why::Bound("time")),
+        false => Ok(()),
+    }
+}
+
 impl Run<'_> {
     fn step(&mut self, steps: u64) -> Done<()> {
-        self.steps = self.steps.saturating_add(steps);
-        match self.steps > MAX_STEPS {
-            true => Err(Why::Bound("time")),
-            false => Ok(()),
-        }
+        charge(&mut self.steps, steps)
     }
 
     fn commands(&mut self, commands: &[Command]) -> Done<()> {
@@ -235,10 +257,7 @@ impl Run<'_> {
     fn text(&mut self, text: &[u8]) -> Done<()> {
         self.step(text.len() as u64)?;
         if !self.rest().starts_with(text) {
-            return Err(mismatch(format!(
-                "{:?} is expected",
-                String::from_utf8_lossy(text)
-            )));
+            return Err(mismatch(format!("{:?} is expected", shown(text))));
         }
         self.at += text.len();
         Ok(())
@@ -277,6 +296,7 @@ impl Run<'_> {
     fn within(&mut self, number: &Value, range: &[Expression; 2]) -> Done<()> {
         for (bound, wrong) in range.iter().zip([Ordering::Less, Ordering::Greater]) {
             let bound = self.value(bound)?;
+            self.step(number.comparison_steps(&bound))?;
             match number.compare(&bound) {
                 None => return Err(fault("a bound is not a number")),
                 Some(order) if order == wrong => {
@@ -332,6 +352,9 @@ impl Run<'_> {
         let Value::Text(pattern) = self.value(pattern)? else {
             return Err(fault("REGEX needs a string"));
         };
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(Why::Bound("regular expressions"));
+        }
         if !self.patterns.contains_key(&*pattern) {
             if self.patterns.len() == MAX_PATTERNS {
                 return Err(Why::Bound("regular expressions"));
@@ -349,10 +372,11 @@ impl Run<'_> {
         let end = match found {
             Ok(Some(found)) => found.offset(),
             Ok(None) => {
-                let shown = String::from_utf8_lossy(&pattern);
+                let shown = shown(&pattern);
                 return Err(mismatch(format!("a match of {shown:?} is expected")));
             }
-            Err(_) => return Err(Why::Bound("memory")),
+            // The search created too many states and gave up.
+            Err(_) => return Err(Why::Bound("time")),
         };
         // A search may look at more bytes than it matches, up to the end of the input.
         self.step((input.len() - at).min(MAX_STEPS as usize) as u64 / 64 + (end - at) as u64)?;
@@ -374,6 +398,7 @@ impl Run<'_> {
     fn set(&mut self, variable: &Variable, value: Value) -> Done<()> {
         let index = self.index(variable)?;
         let key_bytes = bytes_of(&index);
+        self.step(content_of(&index) / 16)?;
         let elements = match self.variables.get_mut(&variable.name) {
             Some(elements) => elements,
             None => self.variables.entry(variable.name.clone()).or_default(),
@@ -408,9 +433,13 @@ impl Run<'_> {
             Expression::Constant(value) => value.clone(),
             Expression::Variable(variable) => {
                 let index = self.index(variable)?;
+                // The keys of other elements may begin with the same long text.
+                self.step(content_of(&index) / 16)?;
                 let elements = self.variables.get(&variable.name);
                 let value = elements.and_then(|elements| elements.get(&index)).cloned();
-                value.ok_or_else(|| fault(format!("{} has no value", variable.name)))?
+                value.ok_or_else(|| {
+                    fault(format!("{} has no value", shown(variable.name.as_bytes())))
+                })?
             }
             Expression::Negative(inner) => {
                 let zero = Value::Integer(0.into());
@@ -442,7 +471,7 @@ impl Run<'_> {
     }
 
     fn calculate(&mut self, a: &Value, operator: u8, b: &Value) -> Done<Value> {
-        self.step((a.bytes() / 32) * (b.bytes() / 32))?;
+        self.step((a.bytes() / 32).max(1) * (b.bytes() / 32).max(1))?;
         let value = a.calculate(operator, b).map_err(fault)?;
         self.step((value.bytes() / 32).pow(2))?;
         Ok(value)
@@ -470,7 +499,7 @@ impl Run<'_> {
             }
             Test::Compare(operator, both) => {
                 let (left, right) = (self.value(&both[0])?, self.value(&both[1])?);
-                self.step((left.bytes().min(right.bytes())) / 64)?;
+                self.step(left.comparison_steps(&right))?;
                 let order = left.compare(&right);
                 let order = order.ok_or_else(|| fault("a string is compared with a number"))?;
                 Ok(match *operator {
@@ -494,8 +523,17 @@ impl Run<'_> {
             Test::InArray(value, name) => {
                 let value = self.value(value)?;
                 let count = self.variables.get(name).map_or(0, BTreeMap::len);
-                self.step(count as u64 * (1 + value.bytes() / 64))?;
-                let elements = self.variables.get(name);
+                self.step(count as u64)?;
+                let Run {
+                    variables, steps, ..
+                } = self;
+                let elements = variables.get(name);
+                let cost = elements
+                    .into_iter()
+                    .flat_map(BTreeMap::values)
+                    .map(|element| element.comparison_steps(&value))
+                    .sum();
+                charge(steps, cost)?;
                 let found = elements
                     .into_iter()
                     .flat_map(BTreeMap::values)
@@ -506,40 +544,56 @@ impl Run<'_> {
     }
 
     fn is_unique(&mut self, names: &[String]) -> Done<bool> {
+        let Run {
+            variables, steps, ..
+        } = self;
+        charge(steps, names.len() as u64)?;
         let mut arrays: Vec<&BTreeMap<Index, Value>> = Vec::new();
         for name in names {
-            let array = self.variables.get(name);
-            arrays.push(array.ok_or_else(|| fault(format!("{name} has no value")))?);
+            let array = variables.get(name);
+            let array =
+                array.ok_or_else(|| fault(format!("{} has no value", shown(name.as_bytes()))))?;
+            arrays.push(array);
         }
         let Some((first, others)) = arrays.split_first() else {
             return Ok(true);
         };
-        let bytes: u64 = arrays
-            .iter()
-            .flat_map(|array| array.values())
-            .map(Value::bytes)
-            .sum();
+        // The same variable may be named many times. So the cost is charged before it arises.
+        let count: u64 = arrays.iter().map(|array| array.len() as u64).sum();
+        charge(steps, count * 20)?;
+        let (mut bytes, mut key_bytes) = (0, 0);
+        for (index, value) in arrays.iter().copied().flatten() {
+            bytes += value.bytes();
+            key_bytes += content_of(index);
+        }
+        if bytes + count * 64 > MAX_BYTES {
+            return Err(Why::Bound("memory"));
+        }
+        charge(steps, (bytes + key_bytes) / 16)?;
         if others.iter().any(|other| !other.keys().eq(first.keys())) {
             return Err(fault("the variables of UNIQUE have different indices"));
         }
         let mut seen: BTreeSet<Vec<KeyPart>> = BTreeSet::new();
-        let is_unique = first.keys().all(|index| {
+        Ok(first.keys().all(|index| {
             let tuple = arrays.iter().filter_map(|array| array.get(index));
             seen.insert(tuple.map(KeyPart::from).collect())
-        });
-        self.step(first.len() as u64 * 20 + bytes / 16)?;
-        Ok(is_unique)
+        }))
     }
 }
 
 /// Returns the number of bytes that the key of an entry occupies, and the entry itself.
 fn bytes_of(index: &[KeyPart]) -> u64 {
+    64 + 64 * index.len() as u64 + content_of(index)
+}
+
+/// Returns the number of bytes of the numbers and texts in a key.
+fn content_of(index: &[KeyPart]) -> u64 {
     let part = |part: &KeyPart| match part {
         KeyPart::Number(number) => number.bits() / 8,
         KeyPart::Float(_) => 0,
         KeyPart::Text(text) => text.len() as u64,
     };
-    64 + index.iter().map(|index| 64 + part(index)).sum::<u64>()
+    index.iter().map(part).sum()
 }
 
 /// Compiles an extended regular expression. All matches are found, so that the longest one counts.
@@ -550,7 +604,9 @@ fn compile(pattern: &[u8]) -> Result<(DFA, Cache), String> {
             DFA::config()
                 .match_kind(MatchKind::All)
                 .skip_cache_capacity_check(true)
-                .cache_capacity(2 * MAX_AUTOMATON_BYTES),
+                .cache_capacity(2 * MAX_AUTOMATON_BYTES)
+                .minimum_cache_clear_count(Some(MAX_CACHE_CLEARS))
+                .minimum_bytes_per_state(Some(LEAST_BYTES_PER_STATE)),
         )
         .syntax(syntax::Config::new().unicode(false).utf8(false))
         .thompson(

@@ -1,11 +1,14 @@
 //! Numbers and strings. The size of whole numbers is bounded.
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, Sign};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Maximum length of a whole number in bits. Arithmetic with such numbers takes milliseconds.
 pub const MAX_BITS: u64 = 1 << 16;
+
+/// Whole numbers of more bits are larger than every floating-point number.
+const MAX_FLOAT_BITS: u64 = 1024;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -35,10 +38,26 @@ impl Value {
 
     fn float(&self) -> Option<f64> {
         match self {
+            Value::Integer(number) if number.bits() > MAX_FLOAT_BITS => {
+                Some(match number.sign() == Sign::Minus {
+                    true => f64::NEG_INFINITY,
+                    false => f64::INFINITY,
+                })
+            }
             // The text of a number is the conversion without another crate.
             Value::Integer(number) => number.to_string().parse().ok(),
             Value::Float(number) => Some(*number),
             Value::Text(_) => None,
+        }
+    }
+
+    /// Returns the number of steps of a comparison, beyond the first one.
+    pub fn comparison_steps(&self, other: &Value) -> u64 {
+        match (self, other) {
+            // The whole number is converted.
+            (Value::Integer(number), Value::Float(_))
+            | (Value::Float(_), Value::Integer(number)) => number.bits().min(MAX_FLOAT_BITS) / 8,
+            _ => self.bytes().min(other.bytes()) / 64,
         }
     }
 
@@ -79,7 +98,7 @@ impl Value {
                         let is_odd = b.bit(0);
                         match (a.sign(), is_odd) {
                             _ if is_zero => BigInt::from(1),
-                            (num_bigint::Sign::Minus, false) => BigInt::from(1),
+                            (Sign::Minus, false) => BigInt::from(1),
                             _ => a.clone(),
                         }
                     }

@@ -181,10 +181,10 @@ fn hostile_programs_end() {
         "WHILE(1 == 1) END",
         "REP(4000000000) END",
         "REP(100000) REP(100000) END END",
-        "SET(x = 1) WHILE(1 == 1) SET(x = x * 3 % 2^50000) END",
+        "SET(x = 1) WHILE(1 == 1) SET(x = x * 3 % 2^30000) END",
         "REPI(i, 4000000000) SET(a[i] = 1) END",
         "REPI(i, 100000) SET(a[i] = i) ASSERT(!INARRAY(-1, a)) END",
-        "REPI(i, 4000000000) SET(a[i] = 2^60000) END",
+        "REPI(i, 4000000000) SET(a[i] = 2^30000) END",
     ] {
         let why = check(program, "").unwrap_err().why;
         assert!(matches!(why, Why::Bound(_)), "{program}: {why}");
@@ -194,4 +194,69 @@ fn hostile_programs_end() {
     assert!(why.is_none_or(|rejection| matches!(rejection.why, Why::Bound(_))));
     check("REGEX(\"(a*)*b\")", &input).unwrap_err();
     check("REGEX(\"(a{1,1000}){1,1000}\")", &input).unwrap_err();
+}
+
+#[test]
+fn hostile_lists_of_names_end() {
+    let names = vec!["a"; 500_000].join(",");
+    for count in [1, 10_000] {
+        let program =
+            format!("REPI(i, {count}) SET(a[i] = i) END WHILE(1 == 1) ASSERT(UNIQUE({names})) END");
+        let why = check(&program, "").unwrap_err().why;
+        assert!(matches!(why, Why::Bound(_)), "{count}: {why}");
+    }
+    // Large values are counted as often as they are named.
+    let names = vec!["a"; 40_000].join(",");
+    let program = format!("SET(a = 2^30000 * 2^30000) ASSERT(UNIQUE({names}))");
+    assert_eq!(check(&program, "").unwrap_err().why, Why::Bound("memory"));
+    // So are large keys.
+    let program = format!("REGEX(\"x*\", k) SET(a[k] = 1) ASSERT(UNIQUE({names}))");
+    let why = check(&program, &"x".repeat(1_000_000)).unwrap_err().why;
+    assert_eq!(why, Why::Bound("time"));
+}
+
+#[test]
+fn hostile_texts_end() {
+    let input = "x".repeat(1_000_000);
+    let program = "REGEX(\"x*\", k) SET(a[k] = 1) WHILE(a[k] == 1) END";
+    assert_eq!(check(program, &input).unwrap_err().why, Why::Bound("time"));
+    let program = "REGEX(\"x*\", k) WHILE(1 == 1) SET(a[k] = 1) END";
+    assert_eq!(check(program, &input).unwrap_err().why, Why::Bound("time"));
+    // Messages show only the beginning of a text.
+    let why = check("REGEX(\"x*\", k) STRING(k)", &input).unwrap_err().why;
+    assert!(why.is_mismatch() && why.to_string().len() < 200, "{why}");
+    // A pattern from the input is short.
+    let why = check("REGEX(\"x*\", k) REGEX(k)", &input).unwrap_err().why;
+    assert!(matches!(why, Why::Bound(_)), "{why}");
+}
+
+#[test]
+fn hostile_numbers_end() {
+    for program in [
+        "SET(x = 2^30000) WHILE(x > 0.5) END",
+        "REPI(i, 1000) SET(a[i] = 2^500) END WHILE(!INARRAY(0.5, a)) END",
+    ] {
+        let why = check(program, "").unwrap_err().why;
+        assert_eq!(why, Why::Bound("time"), "{program}");
+    }
+    accepts(
+        "ASSERT(2^30000 > 0.5 && -2^30000 < 0.5 && 2^500 > 0.5)",
+        &[""],
+    );
+}
+
+#[test]
+fn hostile_patterns_end() {
+    // Almost every byte of this input leads to a new state.
+    let mut state = 1u32;
+    let input: String = (0..1_000_000)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if state >> 31 == 0 { 'a' } else { 'b' }
+        })
+        .collect();
+    let why = check("REGEX(\"[ab]*a[ab]{1000}\")", &input)
+        .unwrap_err()
+        .why;
+    assert_eq!(why, Why::Bound("time"));
 }
