@@ -7,9 +7,8 @@ use std::net::IpAddr;
 pub enum Party {
     /// A user, from any address.
     User(i64),
-    /// A browser in which a user has signed in before, by the digest of its cookie.
-    Browser([u8; 32]),
-    /// The guests of a network. A school may share one address.
+    /// The guests of a customer's network ([`customer`](super::throttle::customer)). A school may
+    /// share one address.
     Network(IpAddr),
     /// All guests together.
     Guests,

@@ -22,9 +22,18 @@ type Counts<K> = HashMap<K, (Instant, u32)>;
 
 /// The addresses that count as one. A host chooses among the addresses of an IPv6 network.
 pub fn network(address: IpAddr) -> IpAddr {
-    const HOST_BITS: u32 = 64;
+    without_host_bits(address, 64)
+}
+
+/// The addresses that have one share of a pool together. Providers assign up to 65,536 IPv6
+/// networks (/48) to one customer, who must not have as many shares.
+pub fn customer(address: IpAddr) -> IpAddr {
+    without_host_bits(address, 80)
+}
+
+fn without_host_bits(address: IpAddr, bits: u32) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(host) => Ipv6Addr::from_bits(host.to_bits() >> HOST_BITS << HOST_BITS).into(),
+        IpAddr::V6(host) => Ipv6Addr::from_bits(host.to_bits() >> bits << bits).into(),
         host => host,
     }
 }

@@ -222,7 +222,7 @@ mod tests {
     use crate::db::tests::with_each;
     use crate::db::{setting, user::Role};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// A change whose client leaves before or after it commits. Returns whether the work after the
     /// commit was done.
@@ -230,6 +230,7 @@ mod tests {
         let facts = (String::new(), "POST /test".to_owned(), String::new());
         let trail = Trail::new(Some(facts));
         let is_done = Arc::new(AtomicBool::new(false));
+        let (arrive, arrived) = tokio::sync::oneshot::channel();
         let work = {
             let (db, trail, is_done) = (db.clone(), trail.clone(), is_done.clone());
             async move {
@@ -240,6 +241,7 @@ mod tests {
                     if commits {
                         tx.commit().await.unwrap();
                     }
+                    arrive.send(()).unwrap();
                     tokio::time::sleep(Duration::from_millis(200)).await;
                     is_done.store(true, Ordering::SeqCst);
                 };
@@ -251,9 +253,15 @@ mod tests {
             work: Some(Box::pin(work)),
             trail,
         };
-        let left = tokio::time::timeout(Duration::from_millis(100), change).await;
-        assert!(left.is_err());
+        tokio::select! {
+            _ = change => panic!("the client left too late"),
+            _ = arrived => {}
+        }
+        let end = Instant::now() + Duration::from_secs(60);
         tokio::time::sleep(Duration::from_millis(400)).await;
+        while commits && !is_done.load(Ordering::SeqCst) && Instant::now() < end {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         is_done.load(Ordering::SeqCst)
     }
 

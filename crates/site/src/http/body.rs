@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::core::pace::Speed;
 use crate::core::party::Party;
 use crate::core::pool::Permit;
-use crate::core::throttle::network;
+use crate::core::throttle::customer;
 use crate::core::time::Time;
 use crate::db::{DbError, api_token, session as sessions};
 use crate::limits::MAX_GUEST_BODY;
@@ -200,7 +200,7 @@ async fn party(app: &App, parts: &Parts) -> Result<Party, DbError> {
     let address = address.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
     Ok(match user {
         Some(user) => Party::User(user.id),
-        None => Party::Network(network(address)),
+        None => Party::Network(customer(address)),
     })
 }
 

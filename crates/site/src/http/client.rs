@@ -26,6 +26,11 @@ impl Client {
     pub fn network(&self) -> IpAddr {
         throttle::network(self.address)
     }
+
+    /// The addresses that have one share of a pool together.
+    pub fn customer(&self) -> IpAddr {
+        throttle::customer(self.address)
+    }
 }
 
 impl FromRequestParts<Arc<App>> for Client {

@@ -7,7 +7,7 @@
 //! accepted at any time, and the user can sign in.
 
 use crate::core::pool::{Permit, Pool};
-use crate::core::throttle::network;
+use crate::core::throttle::customer;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -45,9 +45,9 @@ impl Connections {
         Connections::new((files / 2).min(MAX_CONNECTIONS))
     }
 
-    /// Pools with a number of places, a quarter of which guests can have.
+    /// Pools with a number of places, half of which guests can have. A browser begins as a guest.
     pub fn new(bound: usize) -> Arc<Connections> {
-        let guests = (bound / 4).max(1);
+        let guests = (bound / 2).max(1);
         let users = (bound - guests).max(1);
         Arc::new(Connections {
             guests: Pool::new(guests, guests),
@@ -57,7 +57,7 @@ impl Connections {
 
     /// A new connection from an address.
     pub fn accept(self: &Arc<Connections>, address: IpAddr) -> Arc<Connection> {
-        let (lost, network) = (CancellationToken::new(), network(address));
+        let (lost, network) = (CancellationToken::new(), customer(address));
         let place = self.guests.replace(network, &lost);
         Arc::new(Connection {
             all: self.clone(),
@@ -82,7 +82,7 @@ impl Connection {
 
     /// A proxy has sent a request of a client with this address.
     pub fn forward(&self, address: IpAddr) {
-        let network = network(address);
+        let network = customer(address);
         let mut holder = self.holder();
         if !matches!(&*holder, Holder::Guest(own, _) if *own == network) {
             let place = self.all.guests.replace(network, &self.lost);

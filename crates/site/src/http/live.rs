@@ -50,7 +50,7 @@ impl Seat {
                 place.map(|place| Holder::User { _place: place })
             }
             None => {
-                let place = limits.streams_of_guests.take(client.network(), &lost);
+                let place = limits.streams_of_guests.take(client.customer(), &lost);
                 place.map(|place| Holder::Guest { _place: place })
             }
         };
@@ -147,8 +147,9 @@ where
                 }
                 tokio::time::sleep(LOOK_PAUSE).await;
                 while let Ok(_) | Err(TryRecvError::Lagged(_)) = changes.try_recv() {}
-                // A viewer that no longer sees the page learns so from the next request.
-                let piece = look().await.ok()?;
+                // A viewer that no longer sees the page learns so from the next request. A database
+                // that is busy must not end the news.
+                let Ok(piece) = look().await else { continue };
                 if piece != known {
                     known = piece;
                     let event = Event::default().event("change").data("changed");

@@ -12,11 +12,12 @@ use crate::core::account::{self, MAX_NAME};
 use crate::core::back::Back;
 use crate::core::id_token::Claims;
 use crate::core::party::Party;
+use crate::core::password::Asker;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::credential::{self, Proof};
 use crate::db::user::{self, NewUser, Role, User};
-use crate::db::{DbError, Tx, identity};
+use crate::db::{DbError, Tx, audit, identity};
 use crate::oidc::{Callback, FLOW_LASTS, OidcError, Provider, Purpose};
 use crate::text::t;
 use axum::extract::{Form, Query, State};
@@ -63,7 +64,7 @@ pub async fn sign_in(
     Query(query): Query<Begin>,
 ) -> Page {
     let purpose = Purpose::SignIn(query.back);
-    let (token, address) = provider(&app)?.begin(purpose, client.network()).await?;
+    let (token, address) = provider(&app)?.begin(purpose, client.customer()).await?;
     let cookie = session::cookie(&app, COOKIE, &token.hex(), FLOW_LASTS);
     Ok((cookie, Redirect::to(&address)).into_response())
 }
@@ -88,7 +89,7 @@ pub async fn callback(
     })?;
     let mut answer = match purpose {
         Purpose::SignIn(back) => {
-            let user = person(&app, provider, &claims).await?;
+            let user = person(&app, &client, provider, &claims).await?;
             let entering = Entering {
                 user: &user,
                 proof: Proof::Identity {
@@ -111,12 +112,12 @@ pub async fn callback(
 }
 
 /// The user linked to an identity. Adds a missing user if the site is configured to add users.
-async fn person(app: &App, provider: &Provider, claims: &Claims) -> Page<User> {
+async fn person(app: &App, client: &Client, provider: &Provider, claims: &Claims) -> Page<User> {
     let issuer = &provider.config.issuer;
     let found = identity::user(&app.db, issuer, &claims.sub).await?;
     let user = match found {
         Some(user) => user,
-        None if provider.config.adds_users => add(app, issuer, claims).await?,
+        None if provider.config.adds_users => add(app, client, issuer, claims).await?,
         None => return Err(Refusal::ServiceNotLinked.into()),
     };
     if user.disabled_at.is_some() {
@@ -126,11 +127,12 @@ async fn person(app: &App, provider: &Provider, claims: &Claims) -> Page<User> {
 }
 
 /// Adds a user with a random password that no person knows.
-async fn add(app: &App, issuer: &str, claims: &Claims) -> Page<User> {
-    let password = app
-        .passwords
-        .hash(Party::Site, &Token::random().hex())
-        .await?;
+async fn add(app: &App, client: &Client, issuer: &str, claims: &Claims) -> Page<User> {
+    let asker = Asker {
+        party: Party::Network(client.customer()),
+        login: claims.sub.clone(),
+    };
+    let password = app.passwords.hash(asker, &Token::random().hex()).await?;
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     let login = free_login(&mut tx, claims.preferred_username.as_deref()).await?;
@@ -147,6 +149,7 @@ async fn add(app: &App, issuer: &str, claims: &Claims) -> Page<User> {
     user::set_profile(&mut tx, id, &name, email).await?;
     identity::insert(&mut tx, issuer, &claims.sub, id, now).await?;
     let user = user::by_id(&mut tx, id).await?;
+    audit::act_as(id, &login);
     tx.commit().await?;
     user.ok_or_else(|| InternalError::from(DbError::Missing("users")).into())
 }
@@ -237,7 +240,7 @@ pub async fn link(
         user: user.id,
         proof: Proof::Password(user.password.clone()),
     };
-    let (token, address) = provider.begin(purpose, client.network()).await?;
+    let (token, address) = provider.begin(purpose, client.customer()).await?;
     let name = &provider.config.name;
     let main = html! {
         h1 { (t::ServiceLink { name }) }

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::core::account;
 use crate::core::back::Back;
 use crate::core::party::Party;
+use crate::core::password::Asker;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::password;
@@ -74,10 +75,11 @@ pub async fn choose(
 ) -> Page {
     user_of_link(&app.db, &token).await?;
     account::check_password(&form.new)?;
-    let hash = app
-        .passwords
-        .hash(Party::Network(client.network()), &form.new)
-        .await?;
+    let asker = Asker {
+        party: Party::Network(client.customer()),
+        login: token.clone(),
+    };
+    let hash = app.passwords.hash(asker, &form.new).await?;
     let mut tx = app.db.begin().await?;
     let user = reset::take(&mut tx, digest(&token)?, Time::now()).await?;
     let user = user.ok_or(PageError::NotFound)?;

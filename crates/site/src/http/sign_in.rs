@@ -133,19 +133,27 @@ async fn can_sign_in(
         Some(digest) => Some(Guesser::Browser(digest)),
         None => is_stranger.then(|| Guesser::Stranger(login.clone(), network)),
     };
-    let party = known.map_or(Party::Network(network), Party::Browser);
-    if let Some(user) = user {
-        let admitted = limits.sign_ins.admit(user.id, now);
-        admitted.map_err(PageError::TooOften)?;
-    }
-    if is_stranger && let Err(delay) = limits.failures_of_address.admit(network, now) {
-        user.inspect(|user| limits.sign_ins.take_back(&user.id));
+    // Only browsers with a cookie of the user wait in the user's group. Browsers that a user has
+    // signed in with many times do not get more turns.
+    let party = match (known, user) {
+        (Some(_), Some(user)) => Party::User(user.id),
+        _ => Party::Network(client.customer()),
+    };
+    // Only right passwords count for the user. Otherwise, requests that are cancelled while they
+    // wait would lock the user out.
+    if let Some(user) = user
+        && let Some(delay) = limits.sign_ins.delay(&user.id, now)
+    {
         return Err(PageError::TooOften(delay));
+    }
+    if is_stranger {
+        let admitted = limits.failures_of_address.admit(network, now);
+        admitted.map_err(PageError::TooOften)?;
     }
     let fits = is_password(app, guesser, Asker { party, login }, stored, &form.password).await;
     let is_enabled = user.is_some_and(|user| user.disabled_at.is_none());
-    if !matches!(fits, Ok(true)) {
-        user.inspect(|user| limits.sign_ins.take_back(&user.id));
+    if let (Ok(true), Some(user)) = (&fits, user) {
+        limits.sign_ins.count(user.id, now);
     }
     // Only a wrong password counts, not a site that is too busy to verify one.
     let has_failed = matches!(fits, Ok(fits) if !fits || !is_enabled);
@@ -340,8 +348,11 @@ async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
     let admitted = app.limits.sign_ups.admit(client.network(), Instant::now());
     admitted.map_err(PageError::TooOften)?;
     form.check()?;
-    let party = Party::Network(client.network());
-    let password = app.passwords.hash(party, &form.password).await?;
+    let asker = Asker {
+        party: Party::Network(client.customer()),
+        login: form.login.to_lowercase(),
+    };
+    let password = app.passwords.hash(asker, &form.password).await?;
     let new = NewUser {
         login: &form.login,
         name: form.name.trim(),
@@ -358,6 +369,7 @@ async fn add(app: &App, client: &Client, form: &SignUp, role: Role) -> Page {
         }
         id => id?,
     };
+    audit::act_as(id, &form.login);
     tx.commit().await?;
     let (name, value) = known::cookie(app, &password);
     let mut answer = enter_with_new(app, client, id, password, false, &form.back).await?;

@@ -269,7 +269,8 @@ fn submit(browser: &mut Browser, problem: i64, source: &[u8]) -> i64 {
 /// number is a secret that no page contains by chance.
 fn minute(admin: &mut Browser, contest: i64, round: i64) -> String {
     let path = format!("/contests/{contest}/ranking.json?round={round}");
-    let body = admin.get(&path).body;
+    // The page of a submission shows its tests before the last one has ended.
+    let body = admin.wait_for(&path, "\"solved\":1").body;
     let json: serde_json::Value = serde_json::from_str(&body).expect("JSON");
     let minute = &json["tables"][0]["rows"][0]["cells"][0]["minute"];
     assert!(minute.as_i64() > Some(1_000_000), "{body}");

@@ -8,6 +8,7 @@ use super::{contestant, first_admin, make_contest};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -53,9 +54,10 @@ fn beside<T>(
             });
         }
         std::thread::sleep(Duration::from_millis(300));
-        let result = work();
+        // After a panic, the threads must end, too.
+        let result = catch_unwind(AssertUnwindSafe(work));
         is_over.store(true, Ordering::Relaxed);
-        result
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     })
 }
 
@@ -98,7 +100,7 @@ fn allow_open_files() {
 fn news(admin: &mut Browser) -> String {
     let fields = [("name", "Cup"), ("visibility", "public")];
     let contest = admin.post("/contests/new", &fields).id();
-    format!("/contests/{contest}/live")
+    format!("/contests/{contest}/clarifications/live")
 }
 
 #[test]
@@ -322,8 +324,9 @@ fn trials_of_one_user_leave_those_of_others() {
             .map(|it| it.join().expect("an answer").0);
         let statuses: Vec<u16> = statuses.collect();
         let count = |wanted| statuses.iter().filter(|it| **it == wanted).count();
-        // One trial runs and one waits.
-        assert_eq!((count(200), count(503)), (2, 6), "{statuses:?}");
+        // One trial runs and one waits. A late request may find the first one ended.
+        assert!(count(200) >= 2 && count(503) >= 1, "{statuses:?}");
+        assert_eq!(count(200) + count(503), 8, "{statuses:?}");
     });
 }
 
