@@ -33,6 +33,9 @@ mod supervisor_arguments;
 mod terminals;
 mod worlds;
 
+/// Whether runs can be copies of a prepared program.
+const HAS_COPIES: bool = true;
+
 /// The builder with which the tests of this executable start supervisors.
 fn builder() -> millibox::Builder {
     millibox_tests::builder()

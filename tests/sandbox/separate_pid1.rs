@@ -17,6 +17,9 @@ mod rlimits;
 mod seccomp;
 mod worlds;
 
+/// A prepared program needs a pid1 in its runner's memory.
+const HAS_COPIES: bool = false;
+
 fn builder() -> millibox::Builder {
     millibox_tests::builder().separate_pid1(true)
 }
