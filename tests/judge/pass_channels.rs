@@ -116,8 +116,8 @@ fn pass_cannot_receive_data_of_earlier_pass() {
         for name in ["signal.py", "flags.py", "times.py", "names.py", "signal.c"] {
             // The sample decides, because it is not accepted. No other test runs after it.
             let tests = judged.tests(name);
-            let is_rejected = tests.first().is_some_and(|first| first == "wrong_answer");
-            if !is_rejected || tests[1..].iter().any(|test| test != "none") {
+            let is_rejected = tests.first().is_some_and(|first| *first == "wrong_answer");
+            if !is_rejected || tests[1..].iter().any(|test| *test != "none") {
                 found.push(format!("{name} {mode:?}: {tests:?}"));
             }
         }

@@ -252,7 +252,7 @@ fn changes_of_run_do_not_reach_later_runs() {
         ("none", world.without_seccomp()),
     ] {
         for is_prepared in [false, true] {
-            // A template is not possible if its copies may create namespaces, or with a separate pid1.
+            // A template is not possible with a separate pid1, or if copies may create namespaces.
             if is_prepared && (name == "none" || !crate::HAS_COPIES) {
                 continue;
             }

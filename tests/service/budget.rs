@@ -51,6 +51,25 @@ fn run_changes_no_stored_file_through_its_descriptors() {
 }
 
 #[test]
+fn run_changes_no_device_of_the_host() {
+    use std::os::unix::fs::MetadataExt;
+    let server = Server::start("");
+    let times = || {
+        let null = std::fs::metadata("/dev/null").expect("a null device");
+        (null.mtime(), null.mtime_nsec())
+    };
+    let before = times();
+    // A run with files receives its standard input from the service.
+    let run = json!({
+        "command": ["sh", "-c", "touch -c /proc/self/fd/0; cat; echo discarded > /dev/null"],
+        "files": { "a": { "text": "" } },
+    });
+    let answer = server.post("/v1/runs", &run).json();
+    assert_eq!(answer["tests"][0]["outcome"], "exited", "{answer}");
+    assert_eq!(times(), before);
+}
+
+#[test]
 fn large_stored_input_is_read_to_its_end() {
     let server = Server::start("");
     let bytes = 70 * MIB;
@@ -161,11 +180,9 @@ fn outputs_of_all_tests_have_one_budget_and_are_compared_as_a_whole() {
     let greedy = json!({
         "command": ["true"], "limits": { "output_bytes": 64 * MIB },
     });
-    let refused = server.post("/v1/runs", &greedy);
-    assert_eq!(
-        (refused.status, &refused.json()["code"]),
-        (422, &json!("above_limit"))
-    );
+    // It may need more than all requests together may hold, so it runs alone.
+    let alone = server.post("/v1/runs", &greedy);
+    assert_eq!(alone.status, 200, "{alone:?}");
 }
 
 #[test]
@@ -197,7 +214,7 @@ fn collected_output_of_a_group_has_one_budget() {
 const CONFIG: &str = "[requests]\nheld_bytes = 100663296\nanswer_bytes = 8388608\n\
     [queue]\nmax_bytes = 16777216\n[results]\nmax_bytes = 16777216\nmax_event_bytes = 1048576\n\
     [judge0]\nmax_bytes = 16777216\n";
-const BASE_BYTES: u64 = 128 * MIB;
+const BASE_BYTES: u64 = 256 * MIB;
 const BOUND_BYTES: u64 = BASE_BYTES + (96 + 16 + 16 + 16) * MIB;
 /// Descriptors of the service beside those of connections.
 const BOUND_DESCRIPTORS: u64 = 1500;

@@ -273,6 +273,25 @@ fn upload_to_a_missing_address_is_answered_on_every_interface() {
 }
 
 #[test]
+fn bodies_without_a_token_use_no_share() {
+    let server = server("[queue]\nmax_bytes = 67108864");
+    let head = "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                Content-Length: 67108864\r\n\r\n{";
+    let strangers: Vec<TcpStream> = (0..8)
+        .map(|_| {
+            let mut stream = server.connection(head.as_bytes());
+            let mut start = [0; 12];
+            stream.read_exact(&mut start).expect("an early answer");
+            assert!(start.ends_with(b"401"), "{start:?}");
+            stream
+        })
+        .collect();
+    let run = json!({ "command": ["true"] });
+    assert_eq!(server.post_of("modest", "/v1/runs", &run).status, 200);
+    drop(strangers);
+}
+
+#[test]
 fn reads_are_refused_for_foreign_names_without_tokens() {
     let server = Server::start("");
     let status = |host: &str, path: &str| {

@@ -309,7 +309,7 @@ fn other_meaning(word: &str) -> Option<OtherMeaning> {
     if !unsigned.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
     }
-    let number = |allowed: fn(u8) -> bool| unsigned.bytes().all(|byte| allowed(byte));
+    let number = |allowed: fn(u8) -> bool| unsigned.bytes().all(allowed);
     if let Some(octal) = word.strip_prefix("0o") {
         let is_octal = !octal.is_empty() && octal.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
         return is_octal.then_some(OtherMeaning::String);

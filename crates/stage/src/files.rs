@@ -1,13 +1,16 @@
 //! The steps of `millibox-stage` before the exec.
 
 use crate::{Answer, Failure, Instructions, Step};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, makedev};
 use rustix::io::{Errno, FdFlags, fcntl_getfd, fcntl_setfd};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 /// The number of the first descriptor after the standard streams.
 const FIRST_EXTRA_DESCRIPTOR: i32 = 3;
+/// The number of the null device (null(4)).
+const NULL_MAJOR: u32 = 1;
+const NULL_MINOR: u32 = 3;
 
 /// Receives the instructions from the socket that is standard input, carries them out and answers.
 ///
@@ -54,6 +57,10 @@ fn carry_out(
     let stdin = descriptors
         .pop()
         .ok_or_else(|| failed(Step::Receive)(Errno::BADMSG))?;
+    let mut stdin = stdin;
+    for descriptor in descriptors.iter_mut().chain([&mut stdin]) {
+        use_own_null(descriptor).map_err(failed(Step::Descriptors))?;
+    }
     if let Some(archive) = archive {
         unpack(archive)?;
     }
@@ -77,6 +84,24 @@ fn carry_out(
         }
     }
     crate::send(socket, &Answer::Ready, &[directory.as_fd()]).map_err(failed(Step::Descriptors))
+}
+
+/// Replaces the null device of the host by that of the sandbox, under the same number. The caller
+/// has opened the host's device on a mount that allows writing, so the program could change its
+/// times through it. Call this before files of the request exist, which could take its place.
+fn use_own_null(descriptor: &mut OwnedFd) -> Result<(), Errno> {
+    let stat = rustix::fs::fstat(&*descriptor)?;
+    let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
+    if !is_device || stat.st_rdev != makedev(NULL_MAJOR, NULL_MINOR) {
+        return Ok(());
+    }
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open("/dev/null", flags, Mode::empty()) {
+        Ok(own) => rustix::io::dup2(&own, descriptor),
+        // A world without devices has no other one.
+        Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// Leaves the descriptors open for the program. They keep the numbers under which they were

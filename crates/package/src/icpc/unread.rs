@@ -142,7 +142,7 @@ fn is_document(name: &str) -> bool {
 /// Warns of files in a directory of programs that are neither programs nor belong to one.
 fn programs_of(tree: &Tree, directory: &str, log: &Log) {
     let found = programs::programs(tree, directory);
-    if found.iter().any(|path| *path == directory) {
+    if found.contains(&directory) {
         return;
     }
     let unread = tree

@@ -32,7 +32,7 @@ mod words;
 
 use crate::service::Service;
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
@@ -47,9 +47,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// The pages.
 pub fn router() -> Router<Arc<Service>> {
+    // Anyone may send these forms, because they contain the token, and their memory is not charged
+    // to anyone. So they have small bounds.
+    let run_form = get(run::show).post(run::submit);
+    let run_form = run_form.layer(DefaultBodyLimit::max(run::MAX_FORM_BYTES));
+    let token_form = get(status::show).post(status::submit);
+    let token_form = token_form.layer(DefaultBodyLimit::max(status::MAX_FORM_BYTES));
     Router::new()
-        .route("/", get(run::show).post(run::submit))
-        .route("/status", get(status::show).post(status::submit))
+        .route("/", run_form)
+        .route("/status", token_form)
         .route("/status/live", get(status::live))
         .route("/assets/{name}", get(assets::serve))
         .layer(from_fn(secure))

@@ -20,6 +20,9 @@ use std::sync::Arc;
 
 /// The name of the console in metrics.
 const INTERFACE: &str = "console";
+/// The maximum size of the form without JavaScript, in its encoding for the transfer. The script
+/// sends programs to `/v1/runs` instead, which has a larger bound.
+pub const MAX_FORM_BYTES: usize = 1 << 20;
 /// The language of the first program that a visitor sees.
 const FIRST_RUNTIME: &str = "python3";
 
@@ -53,6 +56,14 @@ pub async fn submit(
     }
     let fields = match form {
         Ok(Form(fields)) => fields.normalized(),
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let detail = format!(
+                "without JavaScript, the program and its input may have at most \
+                 {MAX_FORM_BYTES} bytes together in the encoding of the form"
+            );
+            let problem = Problem::body_too_large(detail, MAX_FORM_BYTES as u64);
+            return answer(&service, &Fields::default(), &Err(problem));
+        }
         Err(rejection) => {
             let problem = Problem {
                 status: rejection.status().as_u16(),

@@ -24,6 +24,8 @@ use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The maximum size of the form for entering a token.
+pub const MAX_FORM_BYTES: usize = 4 << 10;
 /// Seconds for each point of a chart.
 const GROUP_SECONDS: usize = 5;
 /// Seconds over which the current rate is measured.

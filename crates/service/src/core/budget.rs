@@ -59,7 +59,7 @@ pub struct Plan {
 
 impl Plan {
     /// Adds bytes.
-    pub fn add(self, bytes: u64) -> Plan {
+    pub fn plus(self, bytes: u64) -> Plan {
         Plan {
             bytes: self.bytes.saturating_add(bytes),
         }
@@ -67,7 +67,7 @@ impl Plan {
 
     /// Adds the archive of these files, which exists in memory while a program starts.
     pub fn add_files(self, files: &[InputFile]) -> Plan {
-        self.add(archive_bytes(files))
+        self.plus(archive_bytes(files))
     }
 
     /// The sum.
@@ -110,27 +110,29 @@ pub fn stdin_bytes(content: Option<&Content>) -> u64 {
 /// The most that a byte of output may need in a JSON string.
 pub const MAX_RENDERED_BYTES: u64 = 6;
 
-/// The bytes that a byte of output may need in a JSON string.
-fn rendered_bytes(byte: u8) -> u64 {
+/// The bytes that a byte of output may need in a JSON string. Valid UTF-8 is copied. In other
+/// output, bytes that are not ASCII become Base64, or characters of three bytes.
+fn rendered_bytes(byte: u8, is_text: bool) -> u64 {
     match byte {
         b'"' | b'\\' | b'\n' | b'\t' | b'\r' | 0x08 | 0x0c => 2,
         0..0x20 => 6,
-        // Bytes that are not text become Base64, or characters of three bytes.
-        0x80.. => 3,
+        0x80.. if !is_text => 3,
         _ => 1,
     }
 }
 
 /// The part of an output that a budget allows. The part does not end within a character.
 pub fn rendered_within(bytes: &Bytes, budget: &Budget) -> Bytes {
-    let needed = bytes.iter().map(|byte| rendered_bytes(*byte)).sum();
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    let rendered_bytes = |byte: &u8| rendered_bytes(*byte, is_text);
+    let needed = bytes.iter().map(rendered_bytes).sum();
     if budget.take_all(needed) {
         return bytes.clone();
     }
     let mut left = budget.take(needed);
     let mut length = 0_usize;
     for byte in bytes {
-        let Some(rest) = left.checked_sub(rendered_bytes(*byte)) else {
+        let Some(rest) = left.checked_sub(rendered_bytes(byte)) else {
             break;
         };
         left = rest;
@@ -161,19 +163,22 @@ mod tests {
 
     #[test]
     fn output_is_cut_at_a_character_and_counted_as_it_is_rendered() {
-        let cut = |text: &'static str, bytes| {
-            let budget = Budget::new(bytes);
-            (rendered_within(&text.into(), &budget), budget.left())
+        let cut_bytes = |bytes: &'static [u8], budget| {
+            let budget = Budget::new(budget);
+            (rendered_within(&bytes.into(), &budget), budget.left())
         };
+        let cut = |text: &'static str, budget| cut_bytes(text.as_bytes(), budget);
         assert_eq!(cut("hello", 9), ("hello".into(), 4));
         assert_eq!(cut("hello", 3), ("hel".into(), 0));
         assert_eq!(cut("\u{1}\u{1}", 11), ("\u{1}".into(), 0));
-        assert_eq!(cut("a\u{e4}", 6), ("a".into(), 0));
-        assert_eq!(cut("a\u{e4}", 7), ("a\u{e4}".into(), 0));
+        assert_eq!(cut("a\u{e4}", 2), ("a".into(), 0));
+        assert_eq!(cut("a\u{e4}", 3), ("a\u{e4}".into(), 0));
+        assert_eq!(cut_bytes(b"a\xff", 3), ("a".into(), 0));
+        assert_eq!(cut_bytes(b"a\xff", 4), (b"a\xff"[..].into(), 0));
         assert_eq!(cut("a", 0), ("".into(), 0));
         for byte in 0..0x80_u8 {
             let text = serde_json::to_string(&char::from(byte)).unwrap();
-            assert_eq!(rendered_bytes(byte), text.len() as u64 - 2, "{byte}");
+            assert_eq!(rendered_bytes(byte, true), text.len() as u64 - 2, "{byte}");
         }
     }
 }

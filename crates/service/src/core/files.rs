@@ -81,6 +81,8 @@ struct Stored {
     pins: usize,
     /// Whether the file was found at the start and has had no owner since.
     is_found: bool,
+    /// Whether the content no longer has the digest that names it. The next upload replaces it.
+    is_damaged: bool,
 }
 
 /// The right of an owner to a file.
@@ -263,11 +265,18 @@ impl FileStore {
         // From here on, its bytes count as those of the stored file.
         let mut guard = upload.end();
         let state = &mut *guard;
-        if !state.files.contains_key(&found) {
+        let known = state.files.get_mut(&found);
+        // Requests that still use a damaged file keep its record, whose size is right: equal
+        // digests have equal sizes.
+        if known.as_ref().is_none_or(|stored| stored.is_damaged) {
             path.persist(self.shared.directory.join(&found))
                 .map_err(|error| error.error)?;
-            state.bytes += bytes;
-            state.files.insert(found.clone(), Stored::new(bytes));
+            if let Some(stored) = known {
+                stored.is_damaged = false;
+            } else {
+                state.bytes += bytes;
+                state.files.insert(found.clone(), Stored::new(bytes));
+            }
         }
         let is_new = state.claim(&found, owner, is_shared);
         Ok((found, is_new))
@@ -379,6 +388,7 @@ impl Stored {
             owners: BTreeMap::new(),
             pins: 0,
             is_found: false,
+            is_damaged: false,
         }
     }
 
@@ -543,7 +553,11 @@ impl Shared {
     /// Removes a damaged file.
     fn discard(&self, digest: &str) {
         tracing::error!(digest, "a stored file is damaged and is removed");
-        self.disown(&mut self.state(), digest);
+        let mut state = self.state();
+        if let Some(stored) = state.files.get_mut(digest) {
+            stored.is_damaged = true;
+        }
+        self.disown(&mut state, digest);
     }
 
     fn unlink(&self, state: &mut State, digest: &str) {

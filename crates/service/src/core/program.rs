@@ -315,18 +315,18 @@ impl ProgramRun {
         let rendered = rendered.min(self.answer_bytes.max(test));
         let kept = kept.min(rendered);
         Plan::default()
-            .add(self.ticket.size_bytes)
-            .add(sources)
-            .add(archive_bytes(&self.files))
-            .add(archive_bytes(&self.sources_beside()))
-            .add(largest(|test| stdin_bytes(test.stdin.as_ref())))
-            .add(largest(|test| {
+            .plus(self.ticket.size_bytes)
+            .plus(sources)
+            .plus(archive_bytes(&self.files))
+            .plus(archive_bytes(&self.sources_beside()))
+            .plus(largest(|test| stdin_bytes(test.stdin.as_ref())))
+            .plus(largest(|test| {
                 test.expected.as_ref().map_or(0, Content::bytes)
             }))
-            .add(test)
+            .plus(test)
             // As bytes, as text, and in an answer that grows.
-            .add(kept.saturating_mul(2))
-            .add(rendered.saturating_mul(2))
+            .plus(kept.saturating_mul(2))
+            .plus(rendered.saturating_mul(2))
     }
 }
 

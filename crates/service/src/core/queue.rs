@@ -67,6 +67,16 @@ impl Bounds {
         }
     }
 
+    /// The most that one request is charged for memory of the service. A request that needs more
+    /// runs when nothing else holds that memory. With several clients, it need not wait until all
+    /// of the others have ended, which might never happen.
+    pub fn max_charge(&self) -> u64 {
+        match self.is_divided {
+            true => self.held_bytes / 2,
+            false => self.held_bytes,
+        }
+    }
+
     /// The maximum number of requests of a lane that run at the same time.
     pub fn running(&self, lane: Lane) -> usize {
         match lane {

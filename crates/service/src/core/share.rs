@@ -20,6 +20,11 @@ pub struct Bound {
 impl Bound {
     /// Whether a holder that has `own` of the `used` part may take `more`.
     pub fn admits(self, used: u64, own: u64, more: u64) -> bool {
+        // A holder may already have more than its share, because other holders have joined. It
+        // may still do what needs nothing, such as a request without a body.
+        if more == 0 {
+            return true;
+        }
         let used = used.saturating_add(more);
         // The first thing of a holder may be larger than its share.
         let is_own_share = own == 0 || own.saturating_add(more) <= self.total.saturating_sub(used);
@@ -149,6 +154,16 @@ mod tests {
         };
         assert_eq!(greedy, [60, 30, 15, 7]);
         assert_eq!(take_all(&pool, 1).len(), 60, "dropped places are free");
+    }
+
+    #[test]
+    fn holder_beyond_its_share_may_take_nothing() {
+        let pool = pool(120, true);
+        let greedy = take_all(&pool, 1);
+        let joined = pool.take(2, 60);
+        assert!(joined.is_some() && pool.take(1, 1).is_none());
+        assert!(pool.take(1, 0).is_some() && pool.take(3, 0).is_some());
+        drop(greedy);
     }
 
     #[test]

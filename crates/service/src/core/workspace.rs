@@ -243,6 +243,7 @@ impl Workspace {
         terminal: bool,
     ) -> Result<Workspace, ExecutionError> {
         let failed = ExecutionError::system("send the files of a run");
+        // `millibox-stage` replaces it by the null device of the sandbox.
         let null = std::fs::OpenOptions::new()
             .read(true)
             .write(true)

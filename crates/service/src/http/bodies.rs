@@ -29,6 +29,8 @@ use std::task::{Context, Poll, ready};
 
 /// The maximum number of values in a JSON document. The largest batches need about 20 for each run.
 pub const MAX_VALUES: usize = 500_000;
+/// The number of WebSockets that the pool has room for, even if it is small.
+const MIN_SOCKETS: u64 = 32;
 /// The client of requests without a valid token.
 const STRANGER: ClientId = ClientId::MAX;
 
@@ -122,6 +124,11 @@ pub async fn bound(
 ) -> Response {
     let (head, body) = request.into_parts();
     let client = client(&service, &head);
+    if client == STRANGER && service.tokens.are_required() {
+        // Every handler checks the token before it needs the body. So the body is neither read nor
+        // charged, and strangers cannot use up the pool.
+        return next.run(Request::from_parts(head, Body::empty())).await;
+    }
     let text = |name| head.headers.get(name)?.to_str().ok();
     let length = text(CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     let max_bytes = service.config.max_body_bytes as u64;
@@ -157,19 +164,40 @@ fn client(service: &Service, head: &Parts) -> ClientId {
     let basic = basic.map(|(user, password)| if password.is_empty() { user } else { password });
     let query = head.uri.query().unwrap_or_default();
     let parameter = form_urlencoded::parse(query.as_bytes());
-    let mut parameter = parameter.filter(|(name, _)| name.eq_ignore_ascii_case("x-auth-token"));
-    let parameter = parameter.next().map(|(_, value)| value.into_owned());
+    let parameters = parameter.filter(|(name, _)| name.eq_ignore_ascii_case("x-auth-token"));
+    let parameters: Vec<String> = parameters.map(|(_, value)| value.into_owned()).collect();
+    // A token that a handler would accept must not be missed here, because the handler would then
+    // find no body.
+    let rest = authorization.split_once(' ').map(|(_, rest)| rest.trim());
     let candidates = [
         text("x-auth-token"),
-        parameter.as_deref(),
         Some(last),
+        rest,
+        Some(authorization),
         basic,
     ];
     candidates
         .into_iter()
         .flatten()
+        .chain(parameters.iter().map(String::as_str))
         .find_map(|token| service.tokens.client(Some(token)).ok())
         .map_or(STRANGER, |client| client.id)
+}
+
+/// Charges the messages of a WebSocket to its client as long as the claim exists. Returns the claim
+/// and its size: `largest`, or less if the largest body or the pool is smaller. `None` means that
+/// the client has used up its share.
+pub fn socket(
+    service: &Service,
+    client: ClientId,
+    largest: usize,
+) -> Option<(Claim<ClientId>, usize)> {
+    let config = &service.config;
+    let share = config.queue.max_bytes / MIN_SOCKETS;
+    let share = usize::try_from(share).unwrap_or(usize::MAX);
+    let largest = largest.min(config.max_body_bytes).min(share);
+    let place = service.bodies.take(client, largest as u64)?;
+    Some((place, largest))
 }
 
 /// The answer that makes clients of an interface try again later.

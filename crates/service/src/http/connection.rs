@@ -21,7 +21,8 @@ pub const PACE_TIME: Duration = Duration::from_secs(30);
 const PACE_BYTES: u64 = 32 << 10;
 /// How long the service reads after its last answer, in total and without any new data.
 const LINGER_TIME: Duration = Duration::from_secs(10);
-const LINGER_IDLE_TIME: Duration = Duration::from_millis(500);
+/// The second of these times.
+pub const LINGER_IDLE_TIME: Duration = Duration::from_millis(500);
 /// The maximum number of bytes that are read in this time.
 const LINGER_BYTES: u64 = 64 << 20;
 /// Number of bytes that are read at once.
@@ -38,6 +39,8 @@ pub struct Connection<S> {
     pace: Pace,
     timer: Option<Pin<Box<Sleep>>>,
     lingering: Option<Lingering>,
+    /// How long the service reads at the end without any new data.
+    idle_time: Duration,
 }
 
 /// The speed at which a client receives.
@@ -84,13 +87,15 @@ impl Pace {
 }
 
 impl<S> Connection<S> {
-    /// A connection on which this time passes until a client is too slow.
-    pub fn new(stream: S, time: Duration) -> Connection<S> {
+    /// A connection on which `time` passes until a client is too slow. After its last response, the
+    /// client may be silent for `idle_time`.
+    pub fn new(stream: S, time: Duration, idle_time: Duration) -> Connection<S> {
         Connection {
             stream,
             pace: Pace::new(time),
             timer: None,
             lingering: None,
+            idle_time,
         }
     }
 
@@ -183,13 +188,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
                     if lingering.left == 0 || Instant::now() >= lingering.end {
                         return Poll::Ready(Ok(()));
                     }
-                    let next = Instant::now() + LINGER_IDLE_TIME;
+                    let next = Instant::now() + this.idle_time;
                     idle_end = Some(next.min(lingering.end));
                 }
                 // The client has ended the connection.
                 Poll::Ready(_) => return Poll::Ready(Ok(())),
                 Poll::Pending => {
-                    let first = || Instant::now() + LINGER_IDLE_TIME;
+                    let first = || Instant::now() + this.idle_time;
                     let end = match (idle_end, &this.timer) {
                         (Some(end), _) => end,
                         (None, Some(timer)) => timer.deadline(),
@@ -210,10 +215,14 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     async fn pair(time: Duration) -> (Connection<TcpStream>, TcpStream) {
+        pair_with(time, LINGER_IDLE_TIME).await
+    }
+
+    async fn pair_with(time: Duration, idle_time: Duration) -> (Connection<TcpStream>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await;
         let (stream, _) = listener.accept().await.unwrap();
-        (Connection::new(stream, time), client.unwrap())
+        (Connection::new(stream, time, idle_time), client.unwrap())
     }
 
     #[tokio::test]
@@ -242,7 +251,9 @@ mod tests {
 
     #[tokio::test]
     async fn answer_reaches_a_client_that_is_still_sending() {
-        let (mut connection, mut client) = pair(PACE_TIME).await;
+        // On a busy machine, this client may stall for longer than a usual idle time.
+        let idle_time = Duration::from_secs(10);
+        let (mut connection, mut client) = pair_with(PACE_TIME, idle_time).await;
         let answering = tokio::spawn(async move {
             connection.write_all(b"no").await?;
             connection.shutdown().await

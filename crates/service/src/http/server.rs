@@ -4,7 +4,7 @@
 //! connections, the time and the size of a request's headers, and the time between two pieces of
 //! its body, and require clients to read their answers. No address can take all connections.
 
-use super::connection::{Connection, PACE_TIME};
+use super::connection::{Connection, LINGER_IDLE_TIME, PACE_TIME};
 pub use super::sockets::ServerError;
 use super::sockets::{SocketFile, Sockets};
 use crate::config::{Dialect, Listen};
@@ -268,7 +268,7 @@ impl Connections {
     ) {
         let closing = self.closing.clone();
         let service = TowerToHyperService::new(routes);
-        let stream = Connection::new(stream, PACE_TIME);
+        let stream = Connection::new(stream, PACE_TIME, LINGER_IDLE_TIME);
         self.tracker.spawn(async move {
             let mut server = http1::Builder::new();
             server
@@ -292,7 +292,7 @@ impl Connections {
     ) {
         let closing = self.closing.clone();
         let service = TowerToHyperService::new(routes);
-        let mut stream = Connection::new(stream, PACE_TIME);
+        let mut stream = Connection::new(stream, PACE_TIME, LINGER_IDLE_TIME);
         self.tracker.spawn(async move {
             // hyper waits for the preface without a bound, so it is read here first.
             let mut preface = [0; HTTP2_PREFACE.len()];

@@ -19,8 +19,8 @@ const MAX_INPUT_BYTES: u64 = 256 << 20;
 pub fn parse(
     program: &Program,
     constants: &Constants,
-) -> Result<checktestdata::Program, (Option<u32>, ValidationFault)> {
-    let unreadable = || (None, ValidationFault::NotUtf8);
+) -> Result<checktestdata::Program, Box<(Option<u32>, ValidationFault)>> {
+    let unreadable = || Box::new((None, ValidationFault::NotUtf8));
     let mut bytes = Vec::new();
     File::open(&program.path)
         .and_then(|file| {
@@ -36,7 +36,7 @@ pub fn parse(
     checktestdata::Program::parse(&text).map_err(|error| {
         let line = u32::try_from(error.line).ok();
         let reason = error.message;
-        (line, ValidationFault::Checktestdata { reason })
+        Box::new((line, ValidationFault::Checktestdata { reason }))
     })
 }
 

@@ -29,7 +29,7 @@ pub struct Tools<'a> {
 /// An input validator, ready to run.
 pub enum InputValidator {
     /// A program that runs in the sandbox.
-    Executable(Executable),
+    Executable(Box<Executable>),
     /// A program for an interpreter in this process. The interpreter bounds time and memory and
     /// opens no files.
     Checktestdata(millibox_checktestdata::Program),
@@ -70,7 +70,7 @@ impl Setter<'_> {
                     Err(fault) => checktestdata_faults.push((program, fault)),
                 }
             } else if let Some(executable) = compile(program)? {
-                validators.push((program, InputValidator::Executable(executable)));
+                validators.push((program, InputValidator::Executable(Box::new(executable))));
             }
         }
         // A grader needs the results of a submission, so this only checks that it can be compiled.
@@ -105,7 +105,8 @@ impl Setter<'_> {
                 ValidationFault::NoInputValidator,
             );
         }
-        for (program, (line, fault)) in checktestdata_faults {
+        for (program, fault) in checktestdata_faults {
+            let (line, fault) = *fault;
             let fault = Fault::new(&program.path, Severity::Error, ToolFault::new(fault));
             report.faults.push(fault.at_line(line));
         }

@@ -26,7 +26,7 @@ pub fn network(address: IpAddr) -> IpAddr {
 }
 
 /// The addresses that have one share of a pool together. Providers assign up to 65,536 IPv6
-/// networks (/48) to one customer, who must not have as many shares.
+/// networks (/48) to one customer, which must not have as many shares.
 pub fn customer(address: IpAddr) -> IpAddr {
     without_host_bits(address, 80)
 }

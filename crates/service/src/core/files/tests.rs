@@ -146,8 +146,13 @@ async fn changed_content_is_not_used() {
     std::fs::write(directory.path().join(&digest), "jello").unwrap();
     let stored = store.find(&client(1, false), &digest).unwrap();
     assert!(stored.read().is_err());
-    drop(stored);
     assert!(store.find(&client(1, false), &digest).is_none());
+    // The damaged file is still in use, and an upload replaces it all the same.
+    put(&store, "hello").await.unwrap();
+    let replaced = store.find(&client(1, false), &digest).unwrap();
+    assert_eq!(replaced.read().unwrap(), "hello");
+    drop((stored, replaced));
+    assert_eq!(size(&store, &digest), Some(5));
 }
 
 #[tokio::test]

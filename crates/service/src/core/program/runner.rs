@@ -55,7 +55,14 @@ impl Runner {
     /// # Errors
     /// The run is refused.
     pub async fn admit(&self, run: &ProgramRun) -> Result<Permit, Refusal> {
-        self.queue.admit(run.admission()).await
+        let ticket = run.admission();
+        let held_bytes = ticket.held_bytes.min(self.queue.bounds().max_charge());
+        self.queue
+            .admit(Ticket {
+                held_bytes,
+                ..ticket
+            })
+            .await
     }
 
     /// Runs a program for which the caller holds a permit and which waited this long in the queue.

@@ -3,7 +3,7 @@
 //! Files are found once for each group, before it is admitted, and opened only when they are used.
 
 use super::error::GroupError;
-use super::model::{Command, CommandFile, Group};
+use super::model::{Command, CommandFile, CopyOut, Group};
 use super::prepare::{DIRECTORY_BYTES, MAX_OUTPUT_BYTES, max_copy_out};
 use crate::core::budget::{Budget, MAX_RENDERED_BYTES, Plan, RECORD_BYTES};
 use crate::core::execution::Content;
@@ -96,10 +96,18 @@ fn output_bytes(command: &Command) -> (u64, u64) {
         CommandFile::Collector { max, .. } => (*max).min(MAX_OUTPUT_BYTES),
         _ => 0,
     });
+    // The name of a collector names its content, not a file, so it needs nothing more.
+    let is_collected = |copy_out: &CopyOut| {
+        let mut files = command.files.iter().flatten();
+        files.any(|it| matches!(it, CommandFile::Collector { name, .. } if *name == copy_out.name))
+    };
     let max = max_copy_out(command);
-    let files = |count: usize| max.saturating_mul(count as u64);
-    let text = collectors.fold(files(command.copy_out.len()), u64::saturating_add);
-    (text, files(command.copy_out_cached.len()))
+    let files = |names: &[CopyOut]| {
+        let count = names.iter().filter(|name| !is_collected(name)).count();
+        max.saturating_mul(count as u64)
+    };
+    let text = collectors.fold(files(&command.copy_out), u64::saturating_add);
+    (text, files(&command.copy_out_cached))
 }
 
 /// The memory that a group needs. Its commands run at the same time if it is coupled, and otherwise
@@ -124,13 +132,36 @@ pub fn plan(service: &Service, group: &Group, stored: &StoredFiles, is_coupled: 
     let answer = text.saturating_mul(MAX_RENDERED_BYTES);
     let answer = answer.min(service.config.requests.answer_bytes);
     Plan::default()
-        .add(group.size_bytes as u64)
-        .add(inputs)
-        .add(read)
-        .add(answer.saturating_mul(COPIES))
+        .plus(group.size_bytes as u64)
+        .plus(inputs)
+        .plus(read)
+        .plus(answer.saturating_mul(COPIES))
 }
 
 /// The outputs of a group.
 pub fn budget(service: &Service) -> Budget {
     Budget::new(output_budget(service))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_collectors_are_counted_once() {
+        let collector = |name: &str| {
+            Some(CommandFile::Collector {
+                name: name.to_owned(),
+                max: 100,
+            })
+        };
+        let command = Command {
+            files: vec![None, collector("stdout"), collector("stderr")],
+            copy_out: ["stdout", "stderr", "a?"].map(CopyOut::parse).to_vec(),
+            copy_out_cached: ["stdout", "b"].map(CopyOut::parse).to_vec(),
+            copy_out_max: 1000,
+            ..Command::default()
+        };
+        assert_eq!(output_bytes(&command), (1200, 1000));
+    }
 }

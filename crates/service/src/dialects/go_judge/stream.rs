@@ -11,7 +11,7 @@ use super::error::BeginError;
 use super::error_answer;
 use super::model::CommandResult;
 use super::request;
-use crate::http::bodies::Values;
+use crate::http::bodies::{self, Values};
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::State;
@@ -26,6 +26,9 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The largest message of a client, in bytes. Interactive groups are small, and a client may have
+/// many of them.
+const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// The interval at which the service checks the connection.
 const PING_INTERVAL: Duration = Duration::from_secs(50);
 
@@ -58,11 +61,15 @@ pub async fn connect(
     let Some(place) = service.streams.take(client.id, 1) else {
         return error_answer(StatusCode::TOO_MANY_REQUESTS, BeginError::QueueFull);
     };
+    let Some((charge, max_bytes)) = bodies::socket(&service, client.id, MAX_MESSAGE_BYTES) else {
+        return error_answer(StatusCode::TOO_MANY_REQUESTS, BeginError::QueueFull);
+    };
     upgrade
-        .max_message_size(service.config.max_body_bytes)
+        .max_message_size(max_bytes)
+        .max_frame_size(max_bytes)
         .on_upgrade(async move |socket| {
             serve(service, client, socket).await;
-            drop(place);
+            drop((place, charge));
         })
 }
 

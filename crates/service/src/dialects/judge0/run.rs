@@ -54,7 +54,11 @@ pub async fn run(
     if let Some(compile) = &mut compile {
         // Its product is unpacked in memory, and archived for the run.
         let product = project::MAX_PRODUCT_BYTES.saturating_mul(2);
-        compile.ticket.held_bytes = compile.plan().add(run.plan().bytes()).add(product).bytes();
+        compile.ticket.held_bytes = compile
+            .plan()
+            .plus(run.plan().bytes())
+            .plus(product)
+            .bytes();
     }
     let permit = service
         .runner

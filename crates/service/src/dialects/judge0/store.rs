@@ -161,6 +161,11 @@ impl Store {
         let submission = Submission::new(token, client, draft);
         let mut state = self.state();
         state.remove_expired(self.shared.keep);
+        // A submission that is refused anyway must not cost any results.
+        let queued = state.clients.get(&client).map_or(0, |part| part.queued);
+        if !self.admits(self.shared.max_queued, state.queued, queued, 1) {
+            return Err(Full);
+        }
         state.make_room(submission.size(), self.shared.max_bytes);
         let size = submission.size();
         let has_bytes = |state: &State| {
@@ -172,10 +177,6 @@ impl Store {
             let part = state.clients.get_mut(&client);
             let oldest = part.and_then(|part| part.ended.pop_front());
             state.forget(&oldest.ok_or(Full)?);
-        }
-        let queued = state.clients.get(&client).map_or(0, |part| part.queued);
-        if !self.admits(self.shared.max_queued, state.queued, queued, 1) {
-            return Err(Full);
         }
         state.queued += 1;
         state.bytes += size;
@@ -404,6 +405,21 @@ mod tests {
 
     fn accepted() -> Verdict {
         Verdict::new(Status::Accepted)
+    }
+
+    #[test]
+    fn rejected_submission_removes_no_results() {
+        let size = insert(&store(1, 1 << 20, 60), "x").unwrap().size();
+        // There is no room for a third submission beside the result.
+        let max_bytes = 2 * size + accepted().size();
+        let store = store(1, max_bytes as u64, 60);
+        insert(&store, "a").unwrap();
+        store.finish("a", accepted());
+        insert(&store, "b").unwrap();
+        for token in ["c", "d", "e"] {
+            assert!(insert(&store, token).is_err());
+        }
+        assert!(store.get("a").is_some());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::text::Decoder;
 use super::{INTERFACE, not_found};
 use crate::core::engine::Lane;
 use crate::core::execution::{ExecutionError, ExecutionReport, Input, Output};
-use crate::http::bodies::Values;
+use crate::http::bodies::{self, Values};
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::body::Bytes;
@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 /// How long a client may take to send the message `init`.
 const INIT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -50,6 +50,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const MAX_EVENTS: usize = 16;
 /// The maximum number of messages with input that wait for the program to read them.
 const MAX_INPUTS: usize = 64;
+/// The memory of one connection in bytes: a message, and input that waits.
+const MAX_SOCKET_BYTES: usize = 4 << 20;
 /// Number of bytes of output that are sent in one message.
 const CHUNK_BYTES: usize = 16 << 10;
 /// Signals that end the program. Others cannot be delivered.
@@ -59,6 +61,43 @@ const ENDING_SIGNALS: [&str; 2] = ["SIGKILL", "SIGTERM"];
 enum Stdin {
     Data(String),
     End,
+}
+
+/// Input and the room that it occupies until the program has read it.
+type PlacedInput = (Stdin, OwnedSemaphorePermit);
+
+/// Passes input to the program. What waits is bounded in number and in size.
+struct Inputs {
+    sender: mpsc::Sender<PlacedInput>,
+    room: Arc<Semaphore>,
+    max_bytes: usize,
+}
+
+impl Inputs {
+    fn new(max_bytes: usize) -> (Inputs, mpsc::Receiver<PlacedInput>) {
+        let (sender, receiver) = mpsc::channel(MAX_INPUTS);
+        let inputs = Inputs {
+            sender,
+            room: Arc::new(Semaphore::new(max_bytes)),
+            max_bytes,
+        };
+        (inputs, receiver)
+    }
+
+    /// Waits for a place. Returns `None` if the program no longer reads its input.
+    async fn place_for(
+        &self,
+        input: Option<&Stdin>,
+    ) -> Option<(mpsc::Permit<'_, PlacedInput>, OwnedSemaphorePermit)> {
+        let bytes = match input {
+            Some(Stdin::Data(data)) => data.len().min(self.max_bytes),
+            _ => 0,
+        };
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let room = self.room.clone().acquire_many_owned(bytes).await.ok()?;
+        let place = self.sender.reserve().await.ok()?;
+        Some((place, room))
+    }
 }
 
 type Sender = SplitSink<WebSocket, Message>;
@@ -79,19 +118,33 @@ pub(super) async fn connect(
         let body = Json(json!({ "message": message }));
         return (StatusCode::TOO_MANY_REQUESTS, body).into_response();
     };
-    let max_bytes = service.config.max_body_bytes;
+    let Some((charge, max_bytes)) = bodies::socket(&service, client.id, MAX_SOCKET_BYTES) else {
+        let message = "the open connections of this client are too large together";
+        let body = Json(json!({ "message": message }));
+        return (StatusCode::TOO_MANY_REQUESTS, body).into_response();
+    };
+    // One half is for the message that arrives, and the other one for input that waits.
+    let max_bytes = max_bytes / 2;
     upgrade
         .max_message_size(max_bytes)
         .max_frame_size(max_bytes)
         .on_upgrade(async move |socket| {
-            serve(service, runtimes, client, socket).await;
-            drop(place);
+            serve(service, runtimes, client, socket, max_bytes).await;
+            drop((place, charge));
         })
 }
 
-async fn serve(service: Arc<Service>, runtimes: Arc<Runtimes>, client: Client, socket: WebSocket) {
+async fn serve(
+    service: Arc<Service>,
+    runtimes: Arc<Runtimes>,
+    client: Client,
+    socket: WebSocket,
+    max_bytes: usize,
+) {
     let (mut sender, mut receiver) = socket.split();
-    let end = session(&service, &runtimes, &client, &mut sender, &mut receiver).await;
+    let (stdin, inputs) = Inputs::new(max_bytes);
+    let streams = (&mut sender, &mut receiver);
+    let end = session(&service, &runtimes, &client, streams, stdin, inputs).await;
     let End::Closed(closing, message) = end else {
         return;
     };
@@ -114,8 +167,9 @@ async fn session(
     service: &Service,
     runtimes: &Runtimes,
     client: &Client,
-    sender: &mut Sender,
-    receiver: &mut Receiver,
+    (sender, receiver): (&mut Sender, &mut Receiver),
+    stdin: Inputs,
+    inputs: mpsc::Receiver<PlacedInput>,
 ) -> End {
     let init = tokio::time::timeout(INIT_TIMEOUT, first_command(receiver));
     let (body, size_bytes) = match init.await {
@@ -129,11 +183,10 @@ async fn session(
     };
     drop(body);
     let (events_sender, events) = mpsc::channel(MAX_EVENTS);
-    let (stdin_sender, stdin) = mpsc::channel(MAX_INPUTS);
     let (signal_sender, signal) = watch::channel(None);
     let live = Live {
         events: events_sender,
-        stdin,
+        stdin: inputs,
         signal,
     };
     let running = async {
@@ -141,15 +194,7 @@ async fn session(
             .await
             .inspect_err(|error| count_failure(service, error))
     };
-    converse(
-        running,
-        events,
-        &stdin_sender,
-        &signal_sender,
-        sender,
-        receiver,
-    )
-    .await
+    converse(running, events, &stdin, &signal_sender, sender, receiver).await
 }
 
 /// The message `init` and its size.
@@ -192,7 +237,7 @@ async fn run(
 async fn converse(
     running: impl Future<Output = Result<(), JobError>>,
     mut events: mpsc::Receiver<Event>,
-    stdin: &mpsc::Sender<Stdin>,
+    stdin: &Inputs,
     signal: &watch::Sender<Option<String>>,
     sender: &mut Sender,
     receiver: &mut Receiver,
@@ -208,10 +253,10 @@ async fn converse(
                 }
             }
             result = &mut running => break result,
-            permit = stdin.reserve(), if !waiting.is_empty() => match permit {
-                Ok(permit) => permit.send(waiting.remove(0)),
+            place = stdin.place_for(waiting.first()), if !waiting.is_empty() => match place {
+                Some((place, room)) => place.send((waiting.remove(0), room)),
                 // The program no longer reads its input.
-                Err(_) => waiting.clear(),
+                None => waiting.clear(),
             },
             message = next_message(receiver), if waiting.is_empty() => {
                 match message.and_then(|message| obey(&message, signal)) {
@@ -288,7 +333,7 @@ async fn send(sender: &mut Sender, event: &Event) -> Result<(), End> {
 /// Sends the events of a job, and connects its streams to the client.
 struct Live {
     events: mpsc::Sender<Event>,
-    stdin: mpsc::Receiver<Stdin>,
+    stdin: mpsc::Receiver<PlacedInput>,
     signal: watch::Receiver<Option<String>>,
 }
 
@@ -405,11 +450,11 @@ async fn ending_signal(signal: &mut watch::Receiver<Option<String>>) -> String {
 
 /// Writes input to the program until the client closes it. Never returns, because the end of the
 /// input is not the end of the stage.
-async fn feed(input: &mut mpsc::Receiver<Stdin>, writer: Option<pipe::Sender>) -> Infallible {
+async fn feed(input: &mut mpsc::Receiver<PlacedInput>, writer: Option<pipe::Sender>) -> Infallible {
     let Some(mut writer) = writer else {
         return std::future::pending().await;
     };
-    while let Some(Stdin::Data(data)) = input.recv().await {
+    while let Some((Stdin::Data(data), _room)) = input.recv().await {
         // A program may end, or close its input, without having read everything.
         if writer.write_all(data.as_bytes()).await.is_err() {
             break;

@@ -84,10 +84,10 @@ fn held_bytes(service: &Service, job: &Job, size_bytes: usize) -> u64 {
         _ => 0,
     };
     Plan::default()
-        .add(size_bytes as u64)
-        .add(files.saturating_mul(2))
-        .add(output_bytes(service, job).saturating_mul(OUTPUT_COPIES))
-        .add(product)
+        .plus(size_bytes as u64)
+        .plus(files.saturating_mul(2))
+        .plus(output_bytes(service, job).saturating_mul(OUTPUT_COPIES))
+        .plus(product)
         .bytes()
 }
 
@@ -113,7 +113,7 @@ pub(super) async fn admit(
     let ticket = Ticket {
         lane: Lane::RealTime,
         memory_bytes,
-        held_bytes: held_bytes(service, job, size_bytes).min(queue.bounds().held_bytes),
+        held_bytes: held_bytes(service, job, size_bytes).min(queue.bounds().max_charge()),
         ..client.ticket(size_bytes, patience)
     };
     Ok(queue.admit(ticket).await?)

@@ -24,6 +24,9 @@ const DRIVER: &str = include_str!("driver.py");
 const DRIVER_FILE: &str = ".millibox/driver.py";
 const CELLS_FILE: &str = ".millibox/cells.json";
 const RESULTS_FILE: &str = ".millibox/results.jsonl";
+/// The maximum size of the results that are read. The driver bounds each output stream of a cell to
+/// 1 MiB, and cells often show images. Results beyond this size are left out.
+const MAX_RESULTS_BYTES: u64 = 8 << 20;
 
 pub(super) async fn handle(
     State(service): State<Arc<Service>>,
@@ -62,7 +65,7 @@ async fn run_jupyter(
     run.outputs = fetched.outputs();
     run.outputs.push(OutputFile {
         path: RESULTS_FILE.into(),
-        max_bytes,
+        max_bytes: max_bytes.min(MAX_RESULTS_BYTES),
         truncate: true,
     });
     run.files = files::inputs(request.surroundings.files)?;

@@ -128,7 +128,7 @@ pub(super) async fn admit(
     // The files are added later: they are in the request, and in an archive.
     run.ticket.held_bytes = run
         .plan()
-        .add(run.ticket.size_bytes.saturating_mul(2))
+        .plus(run.ticket.size_bytes.saturating_mul(2))
         .bytes();
     let permit = service.runner.admit(run).await.inspect_err(|_| {
         service.metrics.count_refusal(INTERFACE);

@@ -20,6 +20,7 @@ use crate::core::queue::ClientId;
 use crate::core::registry::{JobKind, Phase};
 use crate::core::share::Claim;
 use crate::core::terminal::{DEFAULT_SIZE, Size, Terminal};
+use crate::http::bodies;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -33,12 +34,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// The subprotocol.
 const PROTOCOL: &str = "millibox.v1";
 /// The largest message of a client, in bytes.
 const MAX_MESSAGE_BYTES: usize = 1 << 20;
+/// The memory of one connection in bytes: a message, and input that waits.
+const MAX_SOCKET_BYTES: usize = 4 << 20;
 /// The maximum number of messages that wait for a program that does not read its standard input.
 const MAX_WAITING_INPUTS: usize = 64;
 /// Number of descriptors of an interactive run.
@@ -187,12 +190,19 @@ pub async fn attach(
     let job = jobs::find(&service, &client, Verb::Change, JobKind::Run, &id)?;
     let console = service.consoles.lock().get(&id).cloned();
     let place = jobs::stream(&service, &client.0)?;
+    let charge = bodies::socket(&service, client.0.id, MAX_SOCKET_BYTES);
+    let (charge, max_bytes) = charge.ok_or_else(|| {
+        Problem::share_used("the open connections of this client are too large together")
+    })?;
+    let max_message_bytes = MAX_MESSAGE_BYTES.min(max_bytes / 2);
+    let max_waiting_bytes = max_bytes - max_message_bytes;
     Ok(upgrade
         .protocols([PROTOCOL])
-        .max_message_size(MAX_MESSAGE_BYTES)
+        .max_message_size(max_message_bytes)
+        .max_frame_size(max_message_bytes)
         .on_upgrade(async move |socket| {
-            converse(socket, job, console).await;
-            drop(place);
+            converse(socket, job, console, max_waiting_bytes).await;
+            drop((place, charge));
         }))
 }
 
@@ -244,16 +254,29 @@ pub enum AttachError {
 /// A piece of the program's input; `None` is the end of the input.
 type InputPiece = Option<Bytes>;
 
-async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>>) {
+/// Input and the room that it occupies until it is written. Control characters need none.
+type PlacedInput = (InputPiece, Option<OwnedSemaphorePermit>);
+
+async fn converse(
+    socket: WebSocket,
+    job: Arc<Job>,
+    console: Option<Arc<Console>>,
+    max_waiting_bytes: usize,
+) {
+    let room = Arc::new(Semaphore::new(max_waiting_bytes));
     let (mut outgoing, mut incoming) = socket.split();
-    let (inputs, mut waiting_inputs) = mpsc::channel::<InputPiece>(MAX_WAITING_INPUTS);
+    let (inputs, mut waiting_inputs) = mpsc::channel::<PlacedInput>(MAX_WAITING_INPUTS);
     let (errors, mut waiting_errors) = mpsc::channel::<AttachError>(4);
     let receive = async {
         while let Some(Ok(message)) = incoming.next().await {
             let result = match message {
                 Message::Binary(bytes) if bytes.first() == Some(&STDIN) => match &console {
                     Some(_) => {
-                        let _ = inputs.send(Some(bytes.slice(1..))).await;
+                        let bytes = bytes.slice(1..);
+                        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                        // The semaphore is never closed, and no message is larger than it.
+                        let place = room.clone().acquire_many_owned(size).await.ok();
+                        let _ = inputs.send((Some(bytes), place)).await;
                         Ok(())
                     }
                     None => Err(AttachError::NoInput),
@@ -272,7 +295,7 @@ async fn converse(socket: WebSocket, job: Arc<Job>, console: Option<Arc<Console>
         }
     };
     let write = async {
-        while let Some(piece) = waiting_inputs.recv().await {
+        while let Some((piece, _room)) = waiting_inputs.recv().await {
             if let Some(console) = &console {
                 console.write(piece).await;
             }
@@ -329,7 +352,7 @@ fn message(event: LogEvent) -> Message {
 async fn obey(
     job: &Job,
     console: Option<&Console>,
-    inputs: &mpsc::Sender<InputPiece>,
+    inputs: &mpsc::Sender<PlacedInput>,
     command: Command,
 ) -> Result<(), AttachError> {
     match (command, console) {
@@ -348,12 +371,14 @@ async fn obey(
                     return Err(AttachError::TerminalSignal(name));
                 }
             };
-            let _ = inputs.send(Some(Bytes::from_static(character))).await;
+            let _ = inputs
+                .send((Some(Bytes::from_static(character)), None))
+                .await;
             Ok(())
         }
         (Command::Signal(name), Some(Console::Pipe(_))) => Err(AttachError::PipeSignal(name)),
         (Command::Close(Closable::Stdin), Some(_)) => {
-            let _ = inputs.send(None).await;
+            let _ = inputs.send((None, None)).await;
             Ok(())
         }
         (Command::Resize { rows, cols }, Some(Console::Terminal(terminal))) => terminal
