@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// How long the service waits in total for a client to receive [`PACE_BYTES`].
+/// How long the service waits in total for a client to receive `PACE_BYTES`.
 pub const PACE_TIME: Duration = Duration::from_secs(30);
 /// About 1 KiB each second.
 const PACE_BYTES: u64 = 32 << 10;
