@@ -113,8 +113,8 @@ mod tests {
         let address = |host| IpAddr::from([192, 0, 2, host]);
         let shared = all.accept(address(1));
         shared.identify(7);
-        // The guests' two places are free for others, and their loss does not concern the user.
-        let guests: Vec<_> = (2..6).map(|host| all.accept(address(host))).collect();
+        // The guests' four places are free for others, and their loss does not concern the user.
+        let guests: Vec<_> = (2..8).map(|host| all.accept(address(host))).collect();
         let lost = guests.iter().filter(|it| it.lost.is_cancelled()).count();
         assert_eq!(lost, 2);
         assert!(!shared.lost.is_cancelled());
