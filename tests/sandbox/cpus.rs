@@ -120,7 +120,7 @@ fn run_of_single_slot_starts_on_supervisors_cpu() {
         run(&supervisor, &millibox_tests::request(["exit", "0"]));
         for _ in 0..4 {
             // A run that arrives before its target is prepared would start on the runner's CPU.
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(500));
             let (handle, _output) = start_sleeper(&supervisor, &[]);
             let all = descendants(supervisor.info().pid());
             let parent_of = |child: i32| {
