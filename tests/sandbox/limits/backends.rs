@@ -118,6 +118,12 @@ fn rlimit_backend_enforces_its_limits() {
         both.iter()
             .all(|handle| wait(handle).outcome == Outcome::Exited(0))
     );
+    // The kernel's own limit, whose measurement is too high beside short-lived work, is longer.
+    let kernel = run(
+        &supervisor,
+        &request(["limits"]).cpu_time_limit(Duration::from_millis(2500)),
+    );
+    assert_eq!(kernel.value(&libc::RLIMIT_CPU.to_string()), "12 12");
     for command in [&["spin", "60000"][..], &["spin-tree", "3", "60000"]] {
         let request = request(command.iter().copied()).cpu_time_limit(Duration::from_millis(60));
         let over = result(&supervisor, &request);
