@@ -275,7 +275,7 @@ pub async fn restart(State(app): State<Arc<App>>, session: Session, Path(id): Pa
         return Err(Refusal::JobNotStopped.into());
     }
     tx.commit().await?;
-    app.bell.ring();
+    app.job_added.notify();
     app.live.job_changed(id);
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
 }

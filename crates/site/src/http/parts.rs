@@ -3,13 +3,14 @@
 use super::error::Page;
 use super::mistake::Mistake;
 use super::storable;
-use crate::core::package::{Manifest, Sample};
+use crate::core::judgement::State;
+use crate::core::package::Manifest;
 use crate::core::password;
+use crate::core::sample::Sample;
 use crate::core::score::Score;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::core::visibility::Visible;
-use crate::db::judgement::State;
 use crate::db::submission::{Kind, Submission};
 use crate::text::{self, Message, t};
 use axum::extract::Multipart;

@@ -1,9 +1,9 @@
 //! The words for roles, scopes, states and kinds.
 
+use crate::core::judgement::State;
 use crate::db::api_token::Scope;
 use crate::db::contest::MemberRole;
 use crate::db::job::{self, Kind};
-use crate::db::judgement;
 use crate::db::user::Role;
 use crate::text::{Message, t};
 
@@ -35,13 +35,13 @@ pub fn scope(scope: Scope) -> &'static dyn Message {
 }
 
 /// The state of a judgement.
-pub fn judgement_state(state: judgement::State) -> &'static dyn Message {
+pub fn judgement_state(state: State) -> &'static dyn Message {
     match state {
-        judgement::State::Queued => &t::JudgementQueued,
-        judgement::State::Running => &t::JudgementRunning,
-        judgement::State::Done => &t::JudgementDone,
-        judgement::State::Fault => &t::JudgementFault,
-        judgement::State::Cancelled => &t::JudgementCancelled,
+        State::Queued => &t::JudgementQueued,
+        State::Running => &t::JudgementRunning,
+        State::Done => &t::JudgementDone,
+        State::Fault => &t::JudgementFault,
+        State::Cancelled => &t::JudgementCancelled,
     }
 }
 

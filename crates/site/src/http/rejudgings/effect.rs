@@ -1,13 +1,13 @@
 //! What a set changes: verdicts, points and ranks.
 
 use crate::app::App;
+use crate::core::judgement::State as JudgementState;
 use crate::core::rejudging::{matrix, rank_changes};
 use crate::core::score::Score;
 use crate::core::standings::{Data, Row, Table, tables};
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::db::contest::Contest;
-use crate::db::judgement::State as JudgementState;
 use crate::db::rejudging::Item;
 use crate::http::error::{Page, PageError};
 use crate::http::parts::{self, PAGE_ROWS};
