@@ -46,67 +46,121 @@
 //! Every page works without JavaScript. The script only reloads a page when its content has
 //! changed.
 
+#[path = "accounts/account.rs"]
 mod account;
+#[path = "judging/queue.rs"]
 mod admin;
 mod api;
 mod assets;
+#[path = "web/audit.rs"]
 mod audit;
+#[path = "contests/balloons.rs"]
 mod balloons;
 mod body;
+#[path = "web/chart.rs"]
 mod chart;
+#[path = "contests/clarifications/mod.rs"]
 mod clarifications;
+#[path = "web/client.rs"]
 mod client;
+#[path = "contests/clocks.rs"]
 mod clocks;
 pub mod connections;
+#[path = "contests/contest_files.rs"]
 mod contest_files;
+#[path = "contests/contest.rs"]
 mod contests;
+#[path = "web/error.rs"]
 mod error;
+#[path = "judging/faults.rs"]
 mod faults;
+#[path = "web/frame.rs"]
 mod frame;
+#[path = "problems/jobs.rs"]
 mod jobs;
+#[path = "accounts/known.rs"]
 mod known;
+#[path = "web/language.rs"]
 mod language;
+#[path = "web/layout.rs"]
 mod layout;
+#[path = "web/live.rs"]
 mod live;
+#[path = "contests/members.rs"]
 mod members;
+#[path = "web/mistake.rs"]
 mod mistake;
+#[path = "contests/notices.rs"]
 mod notices;
+#[path = "accounts/oidc.rs"]
 mod oidc;
 mod pacer;
+#[path = "problems/packages.rs"]
 mod packages;
 #[cfg(test)]
 mod pairs;
+#[path = "contests/participants.rs"]
 mod participants;
+#[path = "web/parts.rs"]
 mod parts;
+#[path = "contests/prints.rs"]
 mod prints;
+#[path = "problems/problem_list.rs"]
 mod problem_list;
+#[path = "problems/problem.rs"]
 mod problems;
+#[path = "web/quota.rs"]
 mod quota;
+#[path = "contests/ranking/mod.rs"]
 mod ranking;
+#[path = "web/refusal.rs"]
 mod refusal;
+#[path = "judging/rejudgings/mod.rs"]
 mod rejudgings;
+#[path = "accounts/relax.rs"]
 mod relax;
+#[path = "problems/removal.rs"]
 mod removal;
+#[path = "accounts/reset.rs"]
 pub mod reset;
+#[path = "accounts/roster/mod.rs"]
 mod roster;
+#[path = "contests/rounds.rs"]
 mod rounds;
+#[path = "contests/rules.rs"]
 mod rules;
+#[path = "contests/scene.rs"]
 mod scene;
 pub mod server;
+#[path = "web/session.rs"]
 mod session;
+#[path = "judging/sight.rs"]
 mod sight;
+#[path = "accounts/sign_in.rs"]
 mod sign_in;
+#[path = "judging/source.rs"]
 mod source;
+#[path = "problems/statements.rs"]
 pub mod statements;
+#[path = "web/storable.rs"]
 mod storable;
+#[path = "judging/submissions.rs"]
 mod submissions;
+#[path = "judging/submit.rs"]
 mod submit;
+#[path = "accounts/tokens.rs"]
 mod tokens;
+#[path = "accounts/totp.rs"]
 mod totp;
+#[path = "judging/trial.rs"]
 mod trial;
+#[path = "web/upload.rs"]
 pub mod upload;
+#[path = "accounts/users.rs"]
 mod users;
+#[path = "problems/versions.rs"]
 mod versions;
+#[path = "web/vocabulary.rs"]
 mod vocabulary;
 
 use crate::app::App;
