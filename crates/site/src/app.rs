@@ -8,7 +8,7 @@ use crate::core::pending::{Pending, pending};
 use crate::core::token::Token;
 use crate::core::uploads::Uploaded;
 use crate::db::{Db, DbError};
-use crate::http::statements::{Sources, Statements};
+use crate::http::{Sources, Statements};
 use crate::judging::languages::Language;
 use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;

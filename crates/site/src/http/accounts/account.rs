@@ -1,13 +1,13 @@
 //! The account of the signed-in user: name, e-mail address and sessions.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::parts::time;
-use super::session::Session;
 use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::time::Time;
 use crate::db::{session, user};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::parts::time;
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, State};
 use axum::response::{IntoResponse, Redirect};

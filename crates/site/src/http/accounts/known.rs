@@ -4,9 +4,9 @@
 //! would lock out the user of the login. A browser that knows the user is counted alone. The key
 //! of its cookie is the stored hash of the password, so a new password ends all these cookies.
 
-use super::session::{cookie_header, cookie_value};
 use crate::app::App;
 use crate::core::token::{Token, hex};
+use crate::http::web::session::{cookie_header, cookie_value};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use ring::hmac;
 use sha2::{Digest, Sha256};

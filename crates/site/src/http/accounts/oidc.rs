@@ -1,11 +1,5 @@
 //! Sign-in with another service (OpenID Connect).
 
-use super::client::Client;
-use super::error::{InternalError, Page, PageError};
-use super::layout::page;
-use super::parts::{password_input, time};
-use super::refusal::Refusal;
-use super::session::{self, Session};
 use super::sign_in::{Entering, check_password, enter};
 use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
@@ -18,6 +12,12 @@ use crate::core::token::Token;
 use crate::db::credential::{self, Proof};
 use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{DbError, Tx, audit, identity};
+use crate::http::web::client::Client;
+use crate::http::web::error::{InternalError, Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::parts::{password_input, time};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::{self, Session};
 use crate::oidc::{Callback, FLOW_LASTS, OidcError, Provider, Purpose};
 use crate::text::t;
 use axum::extract::{Form, Query, State};

@@ -1,12 +1,12 @@
 //! The time until which wrong passwords lock no login, for rounds of schools that share an address.
 
-use super::error::{Page, PageError};
-use super::mistake::Mistake;
-use super::parts::time;
-use super::session::Session;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::{Db, setting};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::time;
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, State};
 use axum::response::{IntoResponse, Redirect};

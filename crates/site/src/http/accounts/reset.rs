@@ -1,10 +1,5 @@
 //! Links with which users choose new passwords.
 
-use super::client::Client;
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::parts::password_input;
-use super::session::Session;
 use super::sign_in::{KeptFields, enter_with_new, kept_inputs};
 use crate::app::App;
 use crate::core::account;
@@ -16,6 +11,11 @@ use crate::core::token::Token;
 use crate::db::password;
 use crate::db::user::User;
 use crate::db::{Executor, reset, totp};
+use crate::http::web::client::Client;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::parts::password_input;
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};

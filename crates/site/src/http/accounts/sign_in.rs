@@ -1,14 +1,7 @@
 //! The first page; sign-in, sign-up and sign-out.
 
-use super::client::Client;
-use super::error::{Page, PageError};
 use super::known;
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::password_input;
-use super::refusal::Refusal;
 use super::relax::is_relaxed;
-use super::session::{Entry, LASTS, NAME, PENDING, Session, begin, cookie, lasts};
 use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::back::Back;
@@ -21,6 +14,13 @@ use crate::db::credential::{Kept, Proof};
 use crate::db::password;
 use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{Db, api_token, audit, identity, session, setting, totp};
+use crate::http::web::client::Client;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::password_input;
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::{Entry, LASTS, NAME, PENDING, Session, begin, cookie, lasts};
 use crate::limits::Guesser;
 use crate::text::{Message, t};
 use axum::extract::{Form, Path, State};

@@ -1,17 +1,17 @@
 //! Tokens with which programs act as the signed-in user.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::{check_name, select, time};
-use super::refusal::Refusal;
-use super::session::Session;
-use super::vocabulary;
 use crate::app::App;
 use crate::core::account::MAX_NAME;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{check_name, select, time};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::vocabulary;
 use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};

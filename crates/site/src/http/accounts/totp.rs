@@ -1,17 +1,17 @@
 //! One-time passwords of the signed-in user, and the second step of signing in.
 
-use super::client::Client;
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::password_input;
-use super::refusal::Refusal;
-use super::session::{self, Session};
 use super::sign_in::check_password;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::totp as rules;
 use crate::db::{audit, credential, reset, session as sessions, totp, user};
+use crate::http::web::client::Client;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::password_input;
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::{self, Session};
 use crate::text::t;
 use axum::extract::{Form, State};
 use axum::http::HeaderMap;

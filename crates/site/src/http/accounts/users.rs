@@ -1,15 +1,7 @@
 //! Users as administrators see and change them.
 
 use super::account::{Profile, profile_inputs};
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::{PAGE_ROWS, new_link, select, time};
-use super::problems::Place;
-use super::refusal::Refusal;
 use super::reset::LINK_LASTS;
-use super::session::Session;
-use super::vocabulary;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::{Token, hex};
@@ -17,6 +9,14 @@ use crate::db::credential::{self, Kept};
 use crate::db::setting::{self, SignUp};
 use crate::db::user::{self, Role, User};
 use crate::db::{Tx, merge, reset, session, totp};
+use crate::http::problems::Place;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{PAGE_ROWS, new_link, select, time};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::vocabulary;
 use crate::text::t;
 use axum::extract::{Form, Path, Query, Request, State};
 use axum::middleware::Next;

@@ -1,16 +1,16 @@
 //! Balloons for solved problems, for the staff.
 
-use super::error::{Page, PageError};
-use super::layout::live_page;
-use super::parts::{empty, time};
 use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::balloons::{Balloon, balloons};
 use crate::core::party::Party;
 use crate::core::time::Time;
 use crate::db::balloon;
 use crate::db::commits;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::live_page;
+use crate::http::web::parts::{empty, time};
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};

@@ -1,15 +1,15 @@
 //! The times of a round as a participant sees them, and the clock that a participant starts.
 
-use super::error::{Page, PageError};
-use super::parts::time;
-use super::refusal::Refusal;
 use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::participant::OwnTimes;
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole, Round};
 use crate::db::participant;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::parts::time;
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect};

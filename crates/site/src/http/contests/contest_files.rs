@@ -1,20 +1,20 @@
 //! Files of contests. They are sent as attachments without a type, so that no browser opens them as
 //! pages of the site.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::{empty, select, time};
-use super::refusal::Refusal;
 use super::scene::Scene;
-use super::session::Session;
-use super::upload::{self, StoredUpload};
 use crate::app::App;
 use crate::core::contest_file::{self as rule, MAX_DESCRIPTION, MAX_FILE_NAME, MAX_FILES};
 use crate::core::time::Time;
 use crate::db::Executor;
 use crate::db::contest::{self, Round};
 use crate::db::contest_file::{self, ContestFile, Fields, FileAudience};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{empty, select, time};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::upload::{self, StoredUpload};
 use crate::text::t;
 use axum::extract::{Multipart, Path, State};
 use axum::response::{IntoResponse, Redirect};

@@ -1,13 +1,6 @@
 //! Members of contests, and the links with which users enter.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::{new_link, select};
-use super::refusal::Refusal;
 use super::scene::Scene;
-use super::session::Session;
-use super::vocabulary;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::Token;
@@ -15,6 +8,13 @@ use crate::db::Executor;
 use crate::db::contest::{self, Contest, MemberRole};
 use crate::db::participant;
 use crate::db::user;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{new_link, select};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::vocabulary;
 use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};

@@ -3,14 +3,14 @@
 //! The notice counts the items that wait for the viewer. Streams of events without content tell the
 //! script of a page to request the notice again.
 
-use super::client::Client;
-use super::error::Page;
-use super::live::{Seat, changes};
 use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::clarification::Clarification;
+use crate::http::web::client::Client;
+use crate::http::web::error::Page;
+use crate::http::web::live::{Seat, changes};
+use crate::http::web::session::Session;
 use crate::judging::live::Note;
 use axum::extract::{Path, State};
 use axum::response::sse::Event;

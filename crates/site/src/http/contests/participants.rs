@@ -1,16 +1,16 @@
 //! Participants of a contest: users and teams, and their individual settings.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::check_name;
-use super::problems::MAX_NAME;
-use super::refusal::Refusal;
 use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::db::participant::{self, Entry, Participant, TeamMember};
 use crate::db::{contest, user};
+use crate::http::problems::MAX_NAME;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::check_name;
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
 use crate::text::{Message, t};
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};

@@ -1,15 +1,15 @@
 //! Texts that contestants want to print, and the queue of the staff.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::{PAGE_ROWS, Upload, empty, time};
 use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::participant;
 use crate::db::print::{self, New, Request};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{PAGE_ROWS, Upload, empty, time};
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, Multipart, Path, State};
 use axum::response::{IntoResponse, Redirect};

@@ -1,13 +1,6 @@
 //! Rounds and their problems.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::mistake::Mistake;
-use super::parts::{PAGE_ROWS, check_name, round_state, select, statement};
-use super::problem_list::{find as find_problems, search_form};
-use super::problems::{self, MAX_NAME};
 use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::package::Manifest;
@@ -15,6 +8,13 @@ use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
 use crate::db::problem::{self, Problem};
+use crate::http::problems::problem_list::{find as find_problems, search_form};
+use crate::http::problems::{self, MAX_NAME};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{PAGE_ROWS, check_name, round_state, select, statement};
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};

@@ -1,15 +1,15 @@
 //! The scoring of a round: mode, penalty, freeze, and personal time.
 
-use super::error::{Page, PageError};
-use super::mistake::Mistake;
-use super::parts::{select, time};
-use super::refusal::Refusal;
 use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::access::ContestAccess;
 use crate::core::time::Time;
 use crate::db::contest::{self, Mode, Round, RoundProblem, RoundRules};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{select, time};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};

@@ -1,8 +1,5 @@
 //! A contest as its viewer may see it.
 
-use super::error::{Page, PageError};
-use super::layout::{crumbs, nav_link};
-use super::session::Session;
 use crate::app::App;
 use crate::core::access::{self, ContestAccess};
 use crate::core::clarification::{self as rule, Facts, Seen};
@@ -11,6 +8,9 @@ use crate::core::time::Time;
 use crate::db::clarification::{self, Clarification};
 use crate::db::contest::{self, Contest, Round, RoundProblem};
 use crate::db::participant::{self, Participant, Start};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::{crumbs, nav_link};
+use crate::http::web::session::Session;
 use crate::text::t;
 use maud::{Markup, Render, html};
 

@@ -1,15 +1,15 @@
 //! Stopping and pausing the judging, and faults.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::parts::{PAGE_ROWS, time};
-use super::scene::Scene;
-use super::session::Session;
 use super::submissions;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::fault::{self, Fault, Kind, Reader};
 use crate::db::{contest, judgement};
+use crate::http::contests::scene::Scene;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::parts::{PAGE_ROWS, time};
+use crate::http::web::session::Session;
 use crate::judging::live::Change;
 use crate::text::{Message, t};
 use axum::extract::{Form, Path, State};

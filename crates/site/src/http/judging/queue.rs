@@ -1,12 +1,12 @@
 //! Pages for administrators.
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::parts::{PAGE_ROWS, time};
-use super::session::Session;
-use super::vocabulary;
 use crate::app::App;
 use crate::db::judgement;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::parts::{PAGE_ROWS, time};
+use crate::http::web::session::Session;
+use crate::http::web::vocabulary;
 use crate::text::t;
 use axum::extract::State;
 use axum::response::IntoResponse;
@@ -22,7 +22,7 @@ fn check(session: &Session) -> Page<()> {
 }
 
 /// `GET /queue`.
-pub async fn queue(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
     check(&session)?;
     let entries = judgement::queue(&app.db, PAGE_ROWS).await?;
     let main = html! {

@@ -1,9 +1,6 @@
 //! The parts of submissions that the viewer sees. Lists cache the data that their submissions
 //! share.
 
-use super::error::{Page, PageError};
-use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::access::{self, Tie};
 use crate::core::time::Time;
@@ -11,6 +8,9 @@ use crate::core::visibility::{Relation, Rules, Visible, visible};
 use crate::db::contest::{self, RoundProblem};
 use crate::db::participant;
 use crate::db::submission::Submission;
+use crate::http::contests::scene::Scene;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::session::Session;
 use std::collections::HashMap;
 
 /// Determines what one viewer sees.

@@ -2,11 +2,11 @@
 //!
 //! Both take time, so they happen in turns on threads that may block, and the result is kept.
 
-use super::error::Page;
-use super::statements::Shown;
 use crate::app::App;
 use crate::core::party::Party;
 use crate::db::submission::{Source, Submission};
+use crate::http::problems::statements::Shown;
+use crate::http::web::error::Page;
 use crate::text::{self, t};
 use maud::{Markup, html};
 use millibox_highlight::tokens;

@@ -1,19 +1,7 @@
 //! Submissions and their results.
 
-use super::client::Client;
-use super::error::{InternalError, Page, PageError};
-use super::layout::{crumbs, live_page, page};
-use super::live::{Seat, changes, differences, digest};
-use super::notices::notices;
-use super::parts::{self, PAGE_ROWS, memory, milliseconds, time};
-use super::problems::Place;
-use super::refusal::Refusal;
-use super::scene::Scene;
-use super::session::Session;
 use super::sight::Sight;
 use super::source;
-use super::upload;
-use super::vocabulary;
 use crate::app::App;
 use crate::core::protocol::{Protocol, Test};
 use crate::core::score::Score;
@@ -22,6 +10,18 @@ use crate::db::contest::RoundProblem;
 use crate::db::judgement::{self, Past};
 use crate::db::participant;
 use crate::db::submission::{self, Filter, Kind, Submission};
+use crate::http::contests::notices::notices;
+use crate::http::contests::scene::Scene;
+use crate::http::problems::Place;
+use crate::http::web::client::Client;
+use crate::http::web::error::{InternalError, Page, PageError};
+use crate::http::web::layout::{crumbs, live_page, page};
+use crate::http::web::live::{Seat, changes, differences, digest};
+use crate::http::web::parts::{self, PAGE_ROWS, memory, milliseconds, time};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::upload;
+use crate::http::web::vocabulary;
 use crate::judging::live::Change;
 use crate::text::{self, Message, t};
 use axum::extract::{Form, Path, Query, State};

@@ -1,13 +1,5 @@
 //! Sending a source.
 
-use super::error::{Page, PageError};
-use super::layout::{crumbs, editor_page};
-use super::mistake::Mistake;
-use super::parts::{Upload, empty, round_state};
-use super::problems;
-use super::refusal::Refusal;
-use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::source::{MAX_SOURCE, safe_name};
 use crate::core::time::Time;
@@ -17,6 +9,14 @@ use crate::db::judgement::{self, NewJudgement};
 use crate::db::participant;
 use crate::db::problem::{self, Problem};
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
+use crate::http::contests::scene::Scene;
+use crate::http::problems;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::{crumbs, editor_page};
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{Upload, empty, round_state};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
 use crate::judging::languages::{Language, of_file};
 use crate::text::t;
 use axum::extract::{Multipart, Path, State};

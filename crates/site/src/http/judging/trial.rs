@@ -1,17 +1,17 @@
 //! Trying a source on custom input.
 
-use super::error::{Page, PageError};
-use super::layout::{crumbs, page};
-use super::mistake::Mistake;
-use super::parts::{Upload, select};
-use super::problems;
-use super::refusal::Refusal;
-use super::scene::Scene;
-use super::session::Session;
 use super::submit::{Sent, last_language, mistake};
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::db::problem;
+use crate::http::contests::scene::Scene;
+use crate::http::problems;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::{crumbs, page};
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{Upload, select};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
 use crate::judging::trial::{MAX_OUTPUT, Trial, Tried};
 use crate::text::t;
 use axum::extract::{Multipart, Path, State};

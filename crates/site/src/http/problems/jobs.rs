@@ -1,21 +1,21 @@
 //! Jobs and their logs.
 
-use super::client::Client;
-use super::error::{Page, PageError};
-use super::layout::{live_page, page};
-use super::live::{Seat, changes, differences};
-use super::parts::{PAGE_ROWS, time};
-use super::quota;
-use super::refusal::Refusal;
-use super::scene::Scene;
-use super::session::Session;
-use super::vocabulary;
 use crate::app::App;
 use crate::core::access::{self, JobAccess};
 use crate::core::time::Time;
 use crate::core::work::Work;
 use crate::db::job::{self, Job, State as JobState};
 use crate::db::problem;
+use crate::http::contests::scene::Scene;
+use crate::http::web::client::Client;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::{live_page, page};
+use crate::http::web::live::{Seat, changes, differences};
+use crate::http::web::parts::{PAGE_ROWS, time};
+use crate::http::web::quota;
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::vocabulary;
 use crate::jobs;
 use crate::text::{Message, t};
 use axum::extract::{Path, Query, State};

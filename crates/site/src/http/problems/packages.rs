@@ -1,10 +1,10 @@
 //! Uploads and downloads of packages.
 
-use super::error::Page;
-use super::upload::{self, StoredUpload};
 use crate::app::App;
 use crate::core::party::Party;
 use crate::db::problem::Version;
+use crate::http::web::error::Page;
+use crate::http::web::upload::{self, StoredUpload};
 use crate::jobs::packages::{self, Package};
 use crate::text::t;
 use axum::response::Response;

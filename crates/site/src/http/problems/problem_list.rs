@@ -1,15 +1,15 @@
 //! The list of problems, and the search in it.
 
-use super::error::Page;
-use super::layout::page;
-use super::parts::{PAGE_ROWS, button_link, empty};
-use super::problems::Place;
-use super::session::Session;
+use super::Place;
 use crate::app::App;
 use crate::core::access::{self, Viewer};
 use crate::core::search::Search;
 use crate::db::problem::{self, Problem, Visibility};
 use crate::db::{self, Db};
+use crate::http::web::error::Page;
+use crate::http::web::layout::page;
+use crate::http::web::parts::{PAGE_ROWS, button_link, empty};
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Query, State};
 use axum::response::IntoResponse;

@@ -1,22 +1,23 @@
 //! Copying, merging and deleting.
 
-use super::client::Client;
-use super::error::{Page, PageError};
 use super::jobs;
-use super::layout::page;
-use super::mistake::Mistake;
-use super::refusal::Refusal;
-use super::scene::Scene;
-use super::session::Session;
-use super::sign_in::check_password;
-use super::vocabulary;
-use super::{submissions, versions};
+use super::versions;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::work::Work;
 use crate::db::contest::{self, MemberRole, Round, RoundFields, RoundProblemFields, Visibility};
 use crate::db::submission::{self, Kind};
 use crate::db::{Tx, clarification, problem};
+use crate::http::accounts::sign_in::check_password;
+use crate::http::contests::scene::Scene;
+use crate::http::judging::submissions;
+use crate::http::web::client::Client;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::vocabulary;
 use crate::text::{Message, t};
 use axum::extract::{Form, Path, State};
 use axum::http::Uri;

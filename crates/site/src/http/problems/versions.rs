@@ -1,15 +1,8 @@
 //! The versions of a problem, and the submissions in its package.
 
-use super::error::{Page, PageError};
+use super::find;
 use super::jobs;
-use super::layout::page;
-use super::mistake::Mistake;
 use super::packages::{archive, package_input, read_if_small};
-use super::parts::{self, PAGE_ROWS, Upload, time};
-use super::problems::find;
-use super::session::Session;
-use super::upload::{StoredUpload, put};
-use super::vocabulary;
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::core::score::Score;
@@ -17,6 +10,13 @@ use crate::core::work::Work;
 use crate::db::job;
 use crate::db::problem::{self, Problem, Version};
 use crate::db::submission::{self, Model};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{self, PAGE_ROWS, Upload, time};
+use crate::http::web::session::Session;
+use crate::http::web::upload::{StoredUpload, put};
+use crate::http::web::vocabulary;
 use crate::jobs::packages;
 use crate::text::{self, t};
 use axum::extract::{Form, Multipart, Path, State};

@@ -1,6 +1,6 @@
 //! The frame of all pages, with or without a session.
 
-use super::assets::{ICON, SCRIPT, STYLE};
+use crate::http::assets::{ICON, SCRIPT, STYLE};
 use crate::text::{current, request, t};
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, Render, html};

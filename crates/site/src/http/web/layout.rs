@@ -1,9 +1,9 @@
 //! Pages for the user of a session: the frame with a navigation.
 
-use super::assets::{EDITOR, PROJECTOR};
 use super::frame::{document, shell};
 use super::session::Session;
 use crate::core::time::Time;
+use crate::http::assets::{EDITOR, PROJECTOR};
 use crate::text::t;
 use axum::response::Html;
 use maud::{Markup, Render, html};

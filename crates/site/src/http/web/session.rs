@@ -1,7 +1,6 @@
 //! The user of a request, and the cookies that name the user.
 
 use super::client::Client;
-use super::connections::Connection;
 use super::error::{Page, PageError};
 use crate::app::App;
 use crate::core::access::Viewer;
@@ -12,6 +11,7 @@ use crate::core::token::Token;
 use crate::db::credential::{self, Proof};
 use crate::db::user::{self, User};
 use crate::db::{Tx, audit, session};
+use crate::http::connections::Connection;
 use crate::text;
 use axum::extract::FromRequestParts;
 use axum::http::header::{COOKIE, SET_COOKIE};

@@ -4,9 +4,9 @@
 //! where their fields are read. The database checks all texts again (`db/value.rs`), so both
 //! databases refuse the same ones.
 
-use super::api::problem::ApiError;
 use super::error::PageError;
 use super::mistake::Mistake;
+use crate::http::api::problem::ApiError;
 use axum::Json;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::rejection::JsonRejection;

@@ -2,19 +2,19 @@
 
 mod plan;
 
-use super::error::{Page, PageError};
-use super::layout::page;
-use super::parts::Upload;
-use super::refusal::Refusal;
-use super::scene::Scene;
-use super::session::Session;
 use super::users::check_admin;
-use super::vocabulary;
 use crate::app::App;
 use crate::core::roster::{self, Entry, File, LineError, MAX_BYTES, MAX_LINES, Roster, Team};
 use crate::db::Db;
 use crate::db::participant::Participant;
 use crate::db::user::{self, Role, User};
+use crate::http::contests::scene::Scene;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::parts::Upload;
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::vocabulary;
 use crate::text::{Message, t};
 use axum::extract::{Multipart, Path, State};
 use axum::http::Uri;
@@ -218,7 +218,7 @@ fn rows<T, F>(rows: &[Row<T, F>], cells: impl Fn(&Step<T, F>) -> Markup) -> Mark
 }
 
 fn refusal(error: &LineError) -> Markup {
-    super::mistake::line(error).render()
+    crate::http::web::mistake::line(error).render()
 }
 
 fn teams(found: &[Row<Team, Participant>]) -> Markup {

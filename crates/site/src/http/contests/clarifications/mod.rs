@@ -4,17 +4,17 @@ mod acts;
 
 pub use acts::{Choice, find, listed, problems, put_announcement, put_answer, put_question};
 
-use super::error::{Page, PageError};
-use super::layout::{live_page, page};
-use super::mistake::Mistake;
-use super::parts::{empty, time};
 use super::scene::Scene;
-use super::session::Session;
 use crate::app::App;
 use crate::core::clarification::{MAX_CANNED, MAX_CANNED_TEXT, MAX_TEXT, Seen};
 use crate::core::time::Time;
 use crate::db::clarification::{self, Audience, Clarification, Show};
 use crate::db::contest::RoundProblem;
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::{live_page, page};
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{empty, time};
+use crate::http::web::session::Session;
 use crate::text::{Message, t};
 use acts::number;
 use axum::extract::{Form, Path, Query, State};

@@ -3,7 +3,7 @@
 use crate::core::icpc;
 use crate::core::standings::{Audience, Cell, Head, Row, Scope, Table, Total};
 use crate::db::contest::Mode;
-use crate::http::parts::{time, verdict};
+use crate::http::web::parts::{time, verdict};
 use crate::text::{self, t};
 use maud::{Markup, html};
 

@@ -1,15 +1,21 @@
-//! Problems outside contests, and their versions.
+//! Problems outside contests, their versions, and the jobs that change them.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `problem_list` | the list of problems and the search in it |
+//! | `packages` | packages that users send |
+//! | `statements` | rendered statements |
+//! | `versions` | versions of problems, submissions in their packages, and tags |
+//! | `removal` | copying, merging and deleting, also of contests |
+//! | `jobs` | jobs and their logs |
 
-use super::error::{InternalError, Page, PageError, unreadable};
-use super::jobs;
-use super::layout::{crumbs, page};
-use super::mistake::Mistake;
-use super::packages::{self, package_input};
-use super::parts::{PAGE_ROWS, check_name, select, statement, submissions};
-use super::refusal::Refusal;
-use super::session::Session;
-use super::statements;
-use super::upload::{self, StoredUpload};
+mod jobs;
+mod packages;
+pub mod problem_list;
+mod removal;
+pub mod statements;
+mod versions;
+
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess, Tie};
 use crate::core::package::Manifest;
@@ -21,14 +27,77 @@ use crate::core::work::Work;
 use crate::db::problem::{self, Problem, Tag, Version, Visibility};
 use crate::db::problem_use;
 use crate::db::submission::{self, Filter};
+use crate::http::web::error::{InternalError, Page, PageError, unreadable};
+use crate::http::web::layout::{crumbs, page};
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{PAGE_ROWS, check_name, select, statement, submissions};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::http::web::upload::{self, StoredUpload};
 use crate::jobs::packages as archives;
 use crate::text::t;
+use axum::Router;
 use axum::extract::{Form, Multipart, Path, State};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
 use maud::{Markup, Render, html};
+use packages::package_input;
 use serde::Deserialize;
 use std::sync::Arc;
+
+/// Pages that receive large files.
+pub fn uploads() -> Router<Arc<App>> {
+    Router::new()
+        .route("/problems/new", get(form).post(create))
+        .route(
+            "/problems/{id}/versions",
+            get(versions::show).post(versions::add),
+        )
+}
+
+/// Pages that receive statements.
+pub fn statements() -> Router<Arc<App>> {
+    Router::new().route("/problems/{id}/statement", post(versions::statement))
+}
+
+/// The other pages.
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/problems", get(problem_list::list))
+        .route("/problems/{id}", get(show))
+        .route("/problems/{id}/edit", post(edit))
+        .route("/problems/{id}/files/{name}", get(file))
+        .route("/problems/{id}/package", get(download))
+        .merge(maintenance())
+}
+
+/// Versions, copies and deletions, and the jobs for them.
+fn maintenance() -> Router<Arc<App>> {
+    let delete = || get(removal::form).post(removal::delete);
+    Router::new()
+        .route(
+            "/problems/{id}/versions/{number}/package",
+            get(versions::download),
+        )
+        .route("/problems/{id}/compile", post(versions::compile))
+        .route("/problems/{id}/limits", post(versions::limits))
+        .route("/problems/{id}/tags", post(versions::tags))
+        .route("/problems/{id}/merge", post(removal::merge))
+        .route("/problems/{id}/delete", delete())
+        .route("/contests/{id}/delete", delete())
+        .route("/rounds/{id}/delete", delete())
+        .route("/round-problems/{id}/delete", delete())
+        .route("/submissions/{id}/delete", post(removal::delete_submission))
+        .route("/contests/{id}/copy", post(removal::copy_contest))
+        .route("/rounds/{id}/copy", post(removal::copy))
+        .route("/jobs", get(jobs::list))
+        .route("/jobs/{id}", get(jobs::show))
+        .route("/jobs/{id}/live", get(jobs::live))
+        .route("/jobs/{id}/log", get(jobs::log))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
+        .route("/jobs/{id}/restart", post(jobs::restart))
+}
 
 /// The maximum length of the name of a problem, in characters.
 pub const MAX_NAME: usize = 128;

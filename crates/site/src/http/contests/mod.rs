@@ -1,21 +1,152 @@
-//! Contests.
+//! Contests: rounds, members, participants, rankings and communication.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `scene` | a contest as its viewer may see it |
+//! | `rounds`, `rules` | rounds and their problems; their scoring |
+//! | `members` | members and entry links |
+//! | `participants`, `clocks` | users and teams, and their own times |
+//! | `ranking` | the ranking and the statistics |
+//! | `clarifications`, `notices` | questions, answers and announcements; their news |
+//! | `balloons`, `prints` | balloons for solved problems; the queue of the printer |
+//! | `contest_files` | files of contests |
 
-use super::error::{Page, PageError};
-use super::layout::{crumbs, page};
-use super::parts::{PAGE_ROWS, button_link, check_name, empty, round_state, select};
-use super::problems::{MAX_NAME, Place};
-use super::refusal::Refusal;
-use super::scene::Scene;
-use super::session::Session;
+pub mod balloons;
+pub mod clarifications;
+mod clocks;
+pub mod contest_files;
+mod members;
+pub mod notices;
+mod participants;
+mod prints;
+pub mod ranking;
+mod rounds;
+mod rules;
+pub mod scene;
+
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole, Visibility};
+use crate::http::problems::{MAX_NAME, Place};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::{crumbs, page};
+use crate::http::web::parts::{PAGE_ROWS, button_link, check_name, empty, round_state, select};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
 use crate::text::t;
+use axum::Router;
 use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
+use axum::routing::{get, post};
 use maud::{Markup, Render, html};
+use scene::Scene;
 use serde::Deserialize;
 use std::sync::Arc;
+
+/// Pages that receive large files.
+pub fn uploads() -> Router<Arc<App>> {
+    Router::new()
+        .route(
+            "/contests/{id}/files",
+            get(contest_files::list).post(contest_files::add),
+        )
+        .route(
+            "/contest-files/{id}/edit",
+            get(contest_files::edit_form).post(contest_files::edit),
+        )
+}
+
+/// The other pages.
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/contests", get(list))
+        .route("/contests/new", get(form).post(create))
+        .route("/contests/{id}", get(show))
+        .route("/contests/{id}/edit", get(edit_form).post(edit))
+        .route("/contests/{id}/rounds", post(rounds::create))
+        .route("/contests/{id}/ranking", get(ranking::show))
+        .route("/contests/{id}/ranking.csv", get(ranking::csv))
+        .route("/contests/{id}/ranking.json", get(ranking::json))
+        .route("/contests/{id}/ranking/live", get(ranking::live))
+        .route("/contests/{id}/projector", get(ranking::projector))
+        .route("/contests/{id}/statistics", get(ranking::statistics))
+        .route(
+            "/contests/{id}/participants",
+            get(participants::list).post(participants::create),
+        )
+        .route(
+            "/participants/{id}",
+            get(participants::show).post(participants::edit),
+        )
+        .route("/participants/{id}/members", post(participants::add_member))
+        .route(
+            "/participants/{id}/remove",
+            post(participants::remove_member),
+        )
+        .route("/participants/{id}/delete", post(participants::delete))
+        .route(
+            "/contests/{id}/members",
+            get(members::show).post(members::change),
+        )
+        .route("/contests/{id}/link", post(members::make_link))
+        .route("/contests/{id}/link/delete", post(members::delete_link))
+        .route(
+            "/enter/{token}",
+            get(members::enter_form).post(members::enter),
+        )
+        .route("/rounds/{id}", get(rounds::show).post(rounds::edit))
+        .route("/rounds/{id}/problems", post(rounds::attach))
+        .route("/rounds/{id}/rules", post(rules::edit))
+        .route("/rounds/{id}/thaw", post(rules::thaw))
+        .route("/rounds/{id}/start", post(clocks::start))
+        .route("/round-problems/{id}", get(rounds::problem))
+        .route("/round-problems/{id}/edit", post(rounds::edit_problem))
+        .route("/round-problems/{id}/move", post(rounds::move_problem))
+        .route("/round-problems/{id}/colour", post(rules::set_colour))
+        .route("/round-problems/{id}/files/{name}", get(rounds::file))
+        .merge(communication())
+}
+
+/// Communication between contestants and the staff.
+fn communication() -> Router<Arc<App>> {
+    Router::new()
+        .route(
+            "/contests/{id}/clarifications",
+            get(clarifications::list).post(clarifications::ask),
+        )
+        .route(
+            "/contests/{id}/clarifications/read",
+            post(clarifications::read),
+        )
+        .route("/contests/{id}/clarifications/notice", get(notices::show))
+        .route("/contests/{id}/clarifications/live", get(notices::live))
+        .route(
+            "/contests/{id}/announcements",
+            post(clarifications::announce),
+        )
+        .route(
+            "/contests/{id}/canned-answers",
+            get(clarifications::canned).post(clarifications::set_canned),
+        )
+        .route(
+            "/contests/{id}/balloons",
+            get(balloons::list).post(balloons::deliver),
+        )
+        .route(
+            "/contests/{id}/balloons/freeze",
+            post(balloons::set_in_freeze),
+        )
+        .route("/contests/{id}/print", get(prints::list).post(prints::send))
+        .route("/contests/{id}/printing", post(prints::set_printing))
+        .route("/prints/{id}", get(prints::show))
+        .route("/prints/{id}/done", post(prints::finish))
+        .route("/contest-files/{id}", get(contest_files::load))
+        .route("/contest-files/{id}/delete", post(contest_files::delete))
+        .route(
+            "/clarifications/{id}",
+            get(clarifications::show).post(clarifications::answer),
+        )
+}
 
 const VISIBILITIES: [(&str, &dyn Render); 2] = [
     ("private", &t::ContestPrivate),
@@ -141,7 +272,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                     h2 { (round.name) }
                     (round_state(times.begins, times.ends, now))
                 }
-                (super::clocks::facts(round, times))
+                (clocks::facts(round, times))
                 @if scene.access.sees_round(times.begins, now) {
                     ul.problems {
                         @for one in problems.iter().filter(|one| one.round_id == round.id) {
@@ -154,7 +285,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                     }
                 }
                 @if scene.access.take_part && !scene.access.manage {
-                    (super::clocks::start_form(round, times, now))
+                    (clocks::start_form(round, times, now))
                 }
                 @if scene.access.manage {
                     p { a.button.second href={ "/rounds/" (round.id) } { (t::ContestChangeRound) } }
@@ -191,7 +322,7 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
         }
         h2 { (t::ContestAddRound) }
         form.fields method="post" action={ "/contests/" (id) "/rounds" } {
-            (super::rounds::inputs(None))
+            (rounds::inputs(None))
             button { (t::ContestAddRoundButton) }
         }
     };
