@@ -16,6 +16,7 @@
 //! | `oidc` | sign-in with a provider of OpenID Connect |
 //! | `http` | pages |
 //! | `text` | the texts of the pages in several languages |
+//! | `notifier` | wakes threads that wait for work |
 //! | `app` | what the pages share |
 #![forbid(unsafe_code)]
 #![deny(
@@ -38,6 +39,7 @@ mod judging;
 mod limits;
 #[cfg(test)]
 mod messages;
+mod notifier;
 mod oidc;
 mod rankings;
 mod text;

@@ -4,9 +4,9 @@
 
 use super::api::caller;
 use super::api::problem::ApiError;
-use super::error::{PageError, Rush};
 use super::pacer::Pacer;
-use super::session::{self, cookie_token};
+use super::web::error::{PageError, Rush};
+use super::web::session::{self, cookie_token};
 use crate::app::App;
 use crate::core::pace::Speed;
 use crate::core::party::Party;

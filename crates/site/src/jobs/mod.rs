@@ -35,7 +35,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// How long a runner may be silent before another runner may take its job.
@@ -101,17 +100,6 @@ pub enum JobError {
     Lost,
 }
 
-/// Wakes the runner.
-#[derive(Debug, Clone, Default)]
-pub struct Bell(Arc<Notify>);
-
-impl Bell {
-    /// Wakes the runner, because a job was added.
-    pub fn ring(&self) {
-        self.0.notify_one();
-    }
-}
-
 /// The maximum number of jobs of one user that wait.
 pub const MAX_QUEUED: i64 = 20;
 
@@ -130,7 +118,7 @@ pub async fn add(app: &App, work: &Work, user: i64) -> Result<Option<i64>, DbErr
     }
     let id = insert(&mut tx, work, user).await?;
     tx.commit().await?;
-    app.bell.ring();
+    app.job_added.notify();
     Ok(Some(id))
 }
 
@@ -199,9 +187,9 @@ impl Runner {
             match self.handle.block_on(self.next()) {
                 Ok(Some(job)) => self.run(&job),
                 Ok(None) => {
-                    let bell = self.app.bell.0.notified();
-                    // After the timeout and after the bell, the runner looks for a job again.
-                    let wait = async { tokio::time::timeout(POLL_INTERVAL, bell).await };
+                    let added = self.app.job_added.notified();
+                    // After the timeout, too, the runner looks for a job again.
+                    let wait = async { tokio::time::timeout(POLL_INTERVAL, added).await };
                     let _ = self.handle.block_on(wait);
                 }
                 Err(error) => {
