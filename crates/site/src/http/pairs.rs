@@ -157,13 +157,8 @@ struct Fixture {
 }
 
 fn app(db: &Db, blobs: &Blobs, passwords: &Passwords) -> Arc<App> {
-    let python = Language {
-        name: "python3".to_owned(),
-        title: "Python".to_owned(),
-        file_name: "a.py".to_owned(),
-        extensions: vec!["py".to_owned()],
-        is_default: true,
-    };
+    let suites = Suites::builtin();
+    let python = Language::new(suites.named("python3").expect("a suite"));
     Arc::new(App::new(
         db.clone(),
         blobs.clone(),

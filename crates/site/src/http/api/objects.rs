@@ -53,7 +53,7 @@ pub async fn languages(State(app): State<Arc<App>>) -> Json<Vec<Language>> {
     let language = |one: &crate::judging::languages::Language| Language {
         name: one.name.clone(),
         title: one.title.clone(),
-        extensions: one.extensions.clone(),
+        extensions: one.suite.sources.extensions.clone(),
     };
     Json(app.languages.iter().map(language).collect())
 }

@@ -17,7 +17,7 @@ use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{Upload, empty, round_state};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
-use crate::judging::languages::{Language, of_file};
+use crate::judging::languages::{Language, of_source};
 use crate::text::t;
 use axum::extract::{Multipart, Path, State};
 use axum::http::StatusCode;
@@ -87,8 +87,8 @@ fn form(app: &App, last: Option<&str>, staff: bool, rejected: Option<&Rejected>)
                         option value="" { (t::SubmitByName) }
                         @for language in &app.languages {
                             option value=(language.name) data-language=(language.name)
-                                data-extensions=(language.extensions.join(" "))
-                                data-default[language.is_default]
+                                data-extensions=(language.suite.sources.extensions.join(" "))
+                                data-default[language.suite.default]
                                 selected[last == Some(&language.name)] { (language.title) }
                         }
                     }
@@ -139,7 +139,8 @@ impl Sent<'_> {
     /// The source is not accepted.
     pub fn check<'a>(app: &'a App, upload: &Upload) -> Result<&'a Language, Mistake> {
         let language = match upload.field("language") {
-            "" => of_file(&app.languages, &upload.file_name).ok_or(Mistake::NoLanguage),
+            "" => of_source(&app.languages, &upload.file_name, &upload.content)
+                .ok_or(Mistake::NoLanguage),
             name => app.language(name).ok_or(Mistake::LanguageMissing),
         }?;
         let code = upload.field("code");
@@ -169,8 +170,8 @@ impl Sent<'_> {
             let code = upload.field("code").replace("\r\n", "\n");
             (language.file_name.clone(), code.into_bytes())
         } else {
-            let name = safe_name(&upload.file_name)
-                .filter(|name| of_file(std::slice::from_ref(language), name).is_some());
+            let name =
+                safe_name(&upload.file_name).filter(|name| language.suite.compiles(name.as_ref()));
             let name = name.unwrap_or(&language.file_name).to_owned();
             (name, upload.content)
         };
