@@ -1,6 +1,6 @@
 //! Balloons for solved problems, for the staff.
 
-use super::scene::Scene;
+use super::view::ContestView;
 use crate::app::App;
 use crate::core::balloons::{Balloon, balloons};
 use crate::core::party::Party;
@@ -19,23 +19,23 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 /// The balloons that the list shows now.
-pub async fn listed(app: &App, party: Party, scene: &Scene) -> Page<Vec<Balloon>> {
+pub async fn listed(app: &App, party: Party, view: &ContestView) -> Page<Vec<Balloon>> {
     let commits = *commits().borrow();
-    let delivered = balloon::delivered(&app.db, scene.contest.id).await?;
-    let data = app.rankings.data(&app.db, scene.contest.id, commits);
+    let delivered = balloon::delivered(&app.db, view.contest.id).await?;
+    let data = app.rankings.data(&app.db, view.contest.id, commits);
     let data = data.await?;
-    let in_freeze = scene.contest.balloons_in_freeze;
+    let in_freeze = view.contest.balloons_in_freeze;
     let work = move || balloons(&data, delivered, in_freeze, Time::now());
     Ok(app.limits.rendering.run(party, work).await?)
 }
 
 /// `GET /contests/{id}/balloons`.
 pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
-    let rows = listed(&app, session.party(), &scene).await?;
-    let in_freeze = scene.contest.balloons_in_freeze;
+    let view = ContestView::managed(&app, &session, id).await?;
+    let rows = listed(&app, session.party(), &view).await?;
+    let in_freeze = view.contest.balloons_in_freeze;
     let main = html! {
-        (scene.top(&session, Some(&t::Balloons)))
+        (view.top(&session, Some(&t::Balloons)))
         h2 { (t::Balloons) }
         div data-live {
             @if rows.is_empty() { (empty(t::BalloonsEmpty, None)) }
@@ -124,9 +124,9 @@ pub async fn deliver(
     Path(id): Path<i64>,
     Form(form): Form<Delivery>,
 ) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+    let view = ContestView::managed(&app, &session, id).await?;
     let user = session.user_id()?;
-    let rows = listed(&app, session.party(), &scene).await?;
+    let rows = listed(&app, session.party(), &view).await?;
     let is_this =
         |one: &Balloon| (one.round_problem, one.participant) == (form.problem, form.participant);
     if !rows.iter().any(is_this) {
@@ -155,7 +155,7 @@ pub async fn set_in_freeze(
     Path(id): Path<i64>,
     Form(form): Form<InFreeze>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    ContestView::managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     balloon::set_in_freeze(&mut tx, id, form.in_freeze.is_some()).await?;
     tx.commit().await?;

@@ -1,6 +1,6 @@
 //! Members of contests, and the links with which users enter.
 
-use super::scene::Scene;
+use super::view::ContestView;
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::Token;
@@ -36,10 +36,10 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 
 /// The page, with a newly created link.
 async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>) -> Page {
-    let scene = Scene::managed(app, session, id).await?;
+    let view = ContestView::managed(app, session, id).await?;
     let members = contest::members(&app.db, id).await?;
     let main = html! {
-        (scene.top(session, Some(&t::ContestTabMembers)))
+        (view.top(session, Some(&t::ContestTabMembers)))
         h2 { (t::ContestTabMembers) }
         div.scroll { table {
             thead { tr { th { (t::Login) } th { (t::Name) } th { (t::Role) } } }
@@ -86,7 +86,7 @@ pub async fn change(
     Path(id): Path<i64>,
     Form(form): Form<Change>,
 ) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+    let view = ContestView::managed(&app, &session, id).await?;
     let found = user::by_login(&app.db, &form.login).await?;
     let user = found.ok_or(Mistake::UnknownUser)?;
     let role = match form.role.as_str() {
@@ -96,7 +96,7 @@ pub async fn change(
     let mut tx = app.db.begin().await?;
     let before = contest::role(&mut tx, id, user.id).await?;
     let concerns_owner = [before, role].contains(&Some(MemberRole::Owner));
-    if concerns_owner && !scene.access.own {
+    if concerns_owner && !view.access.own {
         return Err(Refusal::OwnersOnly.into());
     }
     match role {
@@ -125,7 +125,7 @@ pub async fn change(
 
 /// `POST /contests/{id}/link`.
 pub async fn make_link(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    ContestView::managed(&app, &session, id).await?;
     let token = Token::random();
     let mut tx = app.db.begin().await?;
     contest::set_entry_link(&mut tx, id, token.digest(), Time::now()).await?;
@@ -141,7 +141,7 @@ pub async fn delete_link(
     session: Session,
     Path(id): Path<i64>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    ContestView::managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     contest::delete_entry_link(&mut tx, id).await?;
     tx.commit().await?;

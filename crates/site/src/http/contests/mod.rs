@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `scene` | a contest as its viewer may see it |
+//! | `view` | a contest as its viewer may see it |
 //! | `rounds`, `rules` | rounds and their problems; their scoring |
 //! | `members` | members and entry links |
 //! | `participants`, `clocks` | users and teams, and their own times |
@@ -22,7 +22,7 @@ mod prints;
 pub mod ranking;
 mod rounds;
 mod rules;
-pub mod scene;
+pub mod view;
 
 use crate::app::App;
 use crate::core::time::Time;
@@ -39,9 +39,9 @@ use axum::extract::{Form, Path, Query, State};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::{get, post};
 use maud::{Markup, Render, html};
-use scene::Scene;
 use serde::Deserialize;
 use std::sync::Arc;
+use view::ContestView;
 
 /// Pages that receive large files.
 pub fn uploads() -> Router<Arc<App>> {
@@ -255,17 +255,17 @@ pub async fn create(
 
 /// `GET /contests/{id}`.
 pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
+    let view = ContestView::of(&app, &session, id).await?;
     let now = Time::now();
     let rounds = contest::rounds(&app.db, id).await?;
     let problems = contest::problems(&app.db, id).await?;
     let rounds: Vec<_> = rounds
         .into_iter()
-        .map(|round| (scene.times(round.id, round.schedule()), round))
-        .filter(|(times, _)| scene.access.sees_round(times.opens, now))
+        .map(|round| (view.times(round.id, round.schedule()), round))
+        .filter(|(times, _)| view.access.sees_round(times.opens, now))
         .collect();
     let main = html! {
-        (scene.top(&session, None))
+        (view.top(&session, None))
         @for (times, round) in &rounds {
             section.round {
                 header {
@@ -273,7 +273,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                     (round_state(times.begins, times.ends, now))
                 }
                 (clocks::facts(round, times))
-                @if scene.access.sees_round(times.begins, now) {
+                @if view.access.sees_round(times.begins, now) {
                     ul.problems {
                         @for one in problems.iter().filter(|one| one.round_id == round.id) {
                             li {
@@ -284,10 +284,10 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                         }
                     }
                 }
-                @if scene.access.take_part && !scene.access.manage {
+                @if view.access.take_part && !view.access.manage {
                     (clocks::start_form(round, times, now))
                 }
-                @if scene.access.manage {
+                @if view.access.manage {
                     p { a.button.second href={ "/rounds/" (round.id) } { (t::ContestChangeRound) } }
                 }
             }
@@ -295,21 +295,21 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         @if rounds.is_empty() {
             @let next = format!("/contests/{id}/edit");
             @let next: Option<(&str, &dyn Render)> =
-                scene.access.manage.then_some((&next, &t::ContestAddRound));
+                view.access.manage.then_some((&next, &t::ContestAddRound));
             (empty(t::ContestNoRound, next))
         }
     };
-    Ok(page(&session, &scene.contest.name, main).into_response())
+    Ok(page(&session, &view.contest.name, main).into_response())
 }
 
 /// `GET /contests/{id}/edit`.
 pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+    let view = ContestView::managed(&app, &session, id).await?;
     let main = html! {
-        (scene.top(&session, Some(&t::Settings)))
+        (view.top(&session, Some(&t::Settings)))
         h2 { (t::Settings) }
         form.fields method="post" {
-            (inputs(&scene.contest.name, scene.contest.visibility))
+            (inputs(&view.contest.name, view.contest.visibility))
             button { (t::Save) }
         }
         div.actions {
@@ -318,7 +318,7 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
                     button { (t::ContestCopy) }
                 }
             }
-            @if scene.access.own { a href={ "/contests/" (id) "/delete" } { (t::ContestDelete) } }
+            @if view.access.own { a href={ "/contests/" (id) "/delete" } { (t::ContestDelete) } }
         }
         h2 { (t::ContestAddRound) }
         form.fields method="post" action={ "/contests/" (id) "/rounds" } {
@@ -336,7 +336,7 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(fields): Form<Fields>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    ContestView::managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     let found = contest::by_id(&mut tx, id).await?;
     let found = found.ok_or(PageError::NotFound)?;

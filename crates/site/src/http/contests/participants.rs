@@ -1,6 +1,6 @@
 //! Participants of a contest: users and teams, and their individual settings.
 
-use super::scene::Scene;
+use super::view::ContestView;
 use crate::app::App;
 use crate::db::participant::{self, Entry, Participant, TeamMember};
 use crate::db::{contest, user};
@@ -23,11 +23,11 @@ const MAX_MINUTES: i64 = 60 * 24 * 366;
 
 /// `GET /contests/{id}/participants`.
 pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+    let view = ContestView::managed(&app, &session, id).await?;
     let participants = participant::all(&app.db, id).await?;
     let members = participant::members(&app.db, id).await?;
     let main = html! {
-        (scene.top(&session, Some(&t::ContestTabParticipants)))
+        (view.top(&session, Some(&t::ContestTabParticipants)))
         h2 { (t::ContestTabParticipants) }
         div.scroll { table {
             thead { tr {
@@ -112,7 +112,7 @@ pub async fn create(
     Path(id): Path<i64>,
     Form(form): Form<NewTeam>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    ContestView::managed(&app, &session, id).await?;
     check_name(&form.name, MAX_NAME)?;
     let fields = participant::Fields {
         name: form.name.trim().to_owned(),
@@ -125,15 +125,18 @@ pub async fn create(
 }
 
 /// A participant that the viewer may change.
-async fn managed(app: &App, session: &Session, id: i64) -> Page<(Scene, Participant)> {
+async fn managed(app: &App, session: &Session, id: i64) -> Page<(ContestView, Participant)> {
     let one = participant::by_id(&app.db, id).await?;
     let one = one.ok_or(PageError::NotFound)?;
-    Ok((Scene::managed(app, session, one.contest_id).await?, one))
+    Ok((
+        ContestView::managed(app, session, one.contest_id).await?,
+        one,
+    ))
 }
 
 /// `GET /participants/{id}`.
 pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, one) = managed(&app, &session, id).await?;
+    let (view, one) = managed(&app, &session, id).await?;
     let title = match one.user_id {
         Some(user) if one.name.is_empty() => user::by_id(&app.db, user)
             .await?
@@ -142,7 +145,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     };
     let members = participant::members(&app.db, one.contest_id).await?;
     let main = html! {
-        (scene.top(&session, Some(&title)))
+        (view.top(&session, Some(&title)))
         h2 { (title) }
         (form(&one))
         @if one.user_id.is_none() { (team(id, &members)) }
@@ -305,13 +308,13 @@ pub async fn remove_member(
 
 /// `POST /participants/{id}/delete`.
 pub async fn delete(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, _) = managed(&app, &session, id).await?;
+    let (view, _) = managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     if participant::has_submissions(&mut tx, id).await? {
         return Err(Refusal::ParticipantHasSubmissions.into());
     }
     participant::delete(&mut tx, id).await?;
     tx.commit().await?;
-    let list = format!("/contests/{}/participants", scene.contest.id);
+    let list = format!("/contests/{}/participants", view.contest.id);
     Ok(Redirect::to(&list).into_response())
 }

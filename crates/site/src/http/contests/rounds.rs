@@ -1,6 +1,6 @@
 //! Rounds and their problems.
 
-use super::scene::Scene;
+use super::view::ContestView;
 use crate::app::App;
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::package::Manifest;
@@ -99,7 +99,7 @@ pub async fn create(
     Path(id): Path<i64>,
     Form(fields): Form<Fields>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    ContestView::managed(&app, &session, id).await?;
     let fields = fields.read()?;
     let mut tx = app.db.begin().await?;
     let round = contest::insert_round(&mut tx, id, &fields).await?;
@@ -114,18 +114,18 @@ pub async fn show(
     Path(id): Path<i64>,
     Query(search): Query<Search>,
 ) -> Page {
-    let (scene, round) = Scene::managed_round(&app, &session, id).await?;
-    let problems = contest::problems(&app.db, scene.contest.id).await?;
+    let (view, round) = ContestView::managed_round(&app, &session, id).await?;
+    let problems = contest::problems(&app.db, view.contest.id).await?;
     let found = find_problems(&app.db, session.viewer(), 0, &search, PAGE_ROWS).await?;
     let main = html! {
-        (scene.top(&session, Some(&round.name)))
+        (view.top(&session, Some(&round.name)))
         h2 { (round.name) }
         form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
             button.second { (t::RoundCopy) }
             a href={ "/rounds/" (id) "/delete" } { (t::RoundDelete) }
         }
-        (super::rules::forms(&round, scene.access))
+        (super::rules::forms(&round, view.access))
         h2 { (t::Problems) }
         (order(problems.iter().filter(|one| one.round_id == id)))
         h2 #add { (t::ProblemsAdd) }
@@ -204,8 +204,8 @@ pub async fn move_problem(
     Path(id): Path<i64>,
     Form(form): Form<Move>,
 ) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
-    if !scene.access.manage {
+    let (view, problem) = ContestView::of_problem(&app, &session, id).await?;
+    if !view.access.manage {
         return Err(PageError::NotFound);
     }
     let mut tx = app.db.begin().await?;
@@ -221,12 +221,12 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(fields): Form<Fields>,
 ) -> Page {
-    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
+    let (view, _) = ContestView::managed_round(&app, &session, id).await?;
     let fields = fields.read()?;
     let mut tx = app.db.begin().await?;
     contest::update_round(&mut tx, id, &fields).await?;
     tx.commit().await?;
-    Ok(Redirect::to(&format!("/contests/{}", scene.contest.id)).into_response())
+    Ok(Redirect::to(&format!("/contests/{}", view.contest.id)).into_response())
 }
 
 /// The fields of `POST /rounds/{id}/problems`.
@@ -245,7 +245,7 @@ pub async fn attach(
     Path(id): Path<i64>,
     Form(form): Form<Attach>,
 ) -> Page {
-    Scene::managed_round(&app, &session, id).await?;
+    ContestView::managed_round(&app, &session, id).await?;
     check_name(&form.label, MAX_LABEL)?;
     let (problem, access) = problems::find(&app, &session, form.problem).await?;
     if !access.attach {
@@ -278,15 +278,15 @@ async fn manifest(app: &App, problem: &RoundProblem) -> Page<Arc<Manifest>> {
 
 /// `GET /round-problems/{id}`.
 pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    let (view, problem) = ContestView::of_problem(&app, &session, id).await?;
     let manifest = manifest(&app, &problem).await?;
     let files = format!("/round-problems/{id}/files");
     let text = problems::markdown(&app, session.party(), &manifest, &files).await?;
     let title = format!("{} {}", problem.label, problem.name);
-    let is_open = scene.submits(&problem);
-    let times = scene.times(problem.round_id, problem.schedule());
+    let is_open = view.submits(&problem);
+    let times = view.times(problem.round_id, problem.schedule());
     let main = html! {
-        (scene.top(&session, Some(&title)))
+        (view.top(&session, Some(&title)))
         h2 { (title) }
         (round_state(times.begins, times.ends, Time::now()))
         @if is_open {
@@ -299,7 +299,7 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
             }
         }
         (statement(&manifest, text.as_deref(), &files))
-        @if scene.access.manage { (settings(&app, &problem).await?) }
+        @if view.access.manage { (settings(&app, &problem).await?) }
     };
     Ok(page(&session, &title, main).into_response())
 }
@@ -358,8 +358,8 @@ pub async fn edit_problem(
     Path(id): Path<i64>,
     Form(form): Form<Edit>,
 ) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
-    if !scene.access.manage {
+    let (view, problem) = ContestView::of_problem(&app, &session, id).await?;
+    if !view.access.manage {
         return Err(PageError::NotFound);
     }
     check_name(&form.label, MAX_LABEL)?;
@@ -395,7 +395,7 @@ pub async fn file(
     session: Session,
     Path((id, name)): Path<(i64, String)>,
 ) -> Page {
-    let (_, problem) = Scene::of_problem(&app, &session, id).await?;
+    let (_, problem) = ContestView::of_problem(&app, &session, id).await?;
     let manifest = manifest(&app, &problem).await?;
     problems::package_file(&app, &manifest, &name).await
 }

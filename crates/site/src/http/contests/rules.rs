@@ -1,6 +1,6 @@
 //! The scoring of a round: mode, penalty, freeze, and personal time.
 
-use super::scene::Scene;
+use super::view::ContestView;
 use crate::app::App;
 use crate::core::access::ContestAccess;
 use crate::core::time::Time;
@@ -123,11 +123,11 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(fields): Form<Fields>,
 ) -> Page {
-    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
+    let (view, _) = ContestView::managed_round(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     let round = contest::round(&mut tx, id).await?;
     let round = round.ok_or(PageError::NotFound)?;
-    let rules = fields.read(&round, scene.access)?;
+    let rules = fields.read(&round, view.access)?;
     contest::update_rules(&mut tx, id, &rules).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
@@ -135,8 +135,8 @@ pub async fn edit(
 
 /// `POST /rounds/{id}/thaw`.
 pub async fn thaw(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
-    if !scene.access.own {
+    let (view, _) = ContestView::managed_round(&app, &session, id).await?;
+    if !view.access.own {
         return Err(Refusal::ThawOwner.into());
     }
     let mut tx = app.db.begin().await?;
@@ -169,8 +169,8 @@ pub async fn set_colour(
     Path(id): Path<i64>,
     Form(form): Form<Colour>,
 ) -> Page {
-    let (scene, _) = Scene::of_problem(&app, &session, id).await?;
-    if !scene.access.manage {
+    let (view, _) = ContestView::of_problem(&app, &session, id).await?;
+    if !view.access.manage {
         return Err(PageError::NotFound);
     }
     let colour = form.colour.trim();

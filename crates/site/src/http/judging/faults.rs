@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::core::time::Time;
 use crate::db::fault::{self, Fault, Kind, Reader};
 use crate::db::{contest, judgement};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::parts::{PAGE_ROWS, time};
@@ -49,8 +49,8 @@ pub async fn pause(
     Path(id): Path<i64>,
     Form(form): Form<Pause>,
 ) -> Page {
-    let (scene, _) = Scene::of_problem(&app, &session, id).await?;
-    if !scene.access.manage {
+    let (view, _) = ContestView::of_problem(&app, &session, id).await?;
+    if !view.access.manage {
         return Err(PageError::NotFound);
     }
     let mut tx = app.db.begin().await?;

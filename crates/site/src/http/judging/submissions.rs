@@ -1,7 +1,7 @@
 //! Submissions and their results.
 
-use super::sight::Sight;
 use super::source;
+use super::view::SubmissionView;
 use crate::app::App;
 use crate::core::protocol::{Protocol, Test};
 use crate::core::score::Score;
@@ -11,7 +11,7 @@ use crate::db::judgement::{self, Past};
 use crate::db::participant;
 use crate::db::submission::{self, Filter, Kind, Submission};
 use crate::http::contests::notices::notices;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::problems::Place;
 use crate::http::web::client::Client;
 use crate::http::web::error::{InternalError, Page, PageError};
@@ -41,7 +41,7 @@ pub async fn find(
     let one = submission::by_id(&app.db, id)
         .await?
         .ok_or(PageError::NotFound)?;
-    let (round_problem, visible) = Sight::new(app, session).of(&one).await?;
+    let (round_problem, visible) = SubmissionView::new(app, session).of(&one).await?;
     if visible.page {
         Ok((one, round_problem, visible))
     } else {
@@ -55,10 +55,10 @@ pub async fn looked_at(
     session: &Session,
     list: Vec<Submission>,
 ) -> Page<Vec<(Submission, Visible)>> {
-    let mut sight = Sight::new(app, session);
+    let mut view = SubmissionView::new(app, session);
     let mut seen = Vec::new();
     for one in list {
-        let (_, visible) = sight.of(&one).await?;
+        let (_, visible) = view.of(&one).await?;
         if visible.page {
             seen.push((one, visible));
         }
@@ -116,12 +116,12 @@ pub async fn of_contest(
     Path(id): Path<i64>,
     Query(place): Query<Place>,
 ) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
-    let whose = (id, scene.access.manage);
+    let view = ContestView::of(&app, &session, id).await?;
+    let whose = (id, view.access.manage);
     let list = listed(&app, &session, whose, place.before).await?;
     let more = format!("/contests/{id}/submissions");
     let main = html! {
-        (scene.top(&session, Some(&t::Submissions)))
+        (view.top(&session, Some(&t::Submissions)))
         h2 { (t::Submissions) }
         (parts::submissions(&list, Some(&more)))
     };
@@ -441,10 +441,10 @@ pub async fn live(
 }
 
 /// The viewer and the members of the viewer's team.
-async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
+async fn team(app: &App, session: &Session, view: &ContestView) -> Page<Vec<i64>> {
     let mut users: Vec<i64> = session.viewer().id().into_iter().collect();
-    if let Some(one) = &scene.participant {
-        let members = participant::members(&app.db, scene.contest.id).await?;
+    if let Some(one) = &view.participant {
+        let members = participant::members(&app.db, view.contest.id).await?;
         let members = members
             .iter()
             .filter(|member| member.participant_id == one.id);
@@ -460,15 +460,15 @@ pub async fn live_of_contest(
     client: Client,
     Path(id): Path<i64>,
 ) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
+    let view = ContestView::of(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
-    let notices = notices(&app, scene.clone());
-    if scene.access.manage {
+    let notices = notices(&app, view.clone());
+    if view.access.manage {
         let concerns = move |change: &Change| change.contest == Some(id);
         let submissions = changes(app.live.subscribe(), "change", concerns);
         return Ok(seat.respond(stream::select(submissions, notices)));
     }
-    let users = team(&app, &session, &scene).await?;
+    let users = team(&app, &session, &view).await?;
     // The change of a whole set has no user.
     let concerns = move |change: &Change| {
         change.contest == Some(id) && (change.user == 0 || users.contains(&change.user))

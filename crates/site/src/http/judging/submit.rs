@@ -9,7 +9,7 @@ use crate::db::judgement::{self, NewJudgement};
 use crate::db::participant;
 use crate::db::problem::{self, Problem};
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::problems;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, editor_page};
@@ -342,28 +342,28 @@ pub async fn round_form(
     session: Session,
     Path(id): Path<i64>,
 ) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
-    let page = round_page(&app, &session, &scene, &problem, None).await?;
+    let (view, problem) = ContestView::of_problem(&app, &session, id).await?;
+    let page = round_page(&app, &session, &view, &problem, None).await?;
     Ok(page.into_response())
 }
 
 async fn round_page(
     app: &App,
     session: &Session,
-    scene: &Scene,
+    view: &ContestView,
     problem: &RoundProblem,
     rejected: Option<&Rejected>,
 ) -> Page<Html<String>> {
     let last = last_language(app, session.user_id()?).await?;
-    let times = scene.times(problem.round_id, problem.schedule());
+    let times = view.times(problem.round_id, problem.schedule());
     let name = format!("{} {}", problem.label, problem.name);
     let main = html! {
-        (scene.top(session, Some(&name)))
+        (view.top(session, Some(&name)))
         @let link = html! { a href={ "/round-problems/" (problem.id) } { (name) } };
         h2 { (t::SubmitTo { problem: link }) }
         (round_state(times.begins, times.ends, Time::now()))
-        @if scene.submits(problem) {
-            (form(app, last.as_deref(), scene.access.manage, rejected))
+        @if view.submits(problem) {
+            (form(app, last.as_deref(), view.access.manage, rejected))
         } @else {
             (empty(t::RefusalRoundNotOpen, None))
         }
@@ -378,14 +378,14 @@ pub async fn to_round(
     Path(id): Path<i64>,
     form: Multipart,
 ) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    let (view, problem) = ContestView::of_problem(&app, &session, id).await?;
     session.user_id()?;
     let upload = Upload::read(form).await?;
     if let Err(why) = Sent::check(&app, &upload)
-        && scene.submits(&problem)
+        && view.submits(&problem)
     {
         let rejected = Rejected::of(upload, why);
-        let page = round_page(&app, &session, &scene, &problem, Some(&rejected)).await?;
+        let page = round_page(&app, &session, &view, &problem, Some(&rejected)).await?;
         return Ok(rejected.respond(page));
     }
     to_submission(send_to_round(&app, &session, id, upload, None).await?)
@@ -402,14 +402,14 @@ pub async fn send_to_round(
     upload: Upload,
     key: Option<&str>,
 ) -> Page<i64> {
-    let (scene, problem) = Scene::of_problem(app, session, id).await?;
+    let (view, problem) = ContestView::of_problem(app, session, id).await?;
     session.user_id()?;
     // The time at which the whole source has arrived counts.
-    if !scene.submits(&problem) {
+    if !view.submits(&problem) {
         return Err(Refusal::RoundNotOpen.into());
     }
     let sent = Sent::of(app, upload)?;
-    let kind = if scene.access.manage && sent.is_ignored {
+    let kind = if view.access.manage && sent.is_ignored {
         Kind::Ignored
     } else {
         Kind::Normal
@@ -418,7 +418,7 @@ pub async fn send_to_round(
         problem_id: problem.problem_id,
         version_id: problem.version_id,
         round_problem_id: Some(id),
-        contest: Some((problem.contest_id, scene.access.manage)),
+        contest: Some((problem.contest_id, view.access.manage)),
         priority: judgement::CONTEST,
         kind,
     };

@@ -4,7 +4,7 @@ use super::submit::{Sent, last_language, mistake};
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::db::problem;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::problems;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, page};
@@ -61,8 +61,8 @@ async fn of_problem(app: &App, session: &Session, id: i64) -> Page<Place> {
 
 async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
     session.user_id()?;
-    let (scene, problem) = Scene::of_problem(app, session, id).await?;
-    if !scene.submits(&problem) {
+    let (view, problem) = ContestView::of_problem(app, session, id).await?;
+    if !view.submits(&problem) {
         return Err(Refusal::RoundNotOpen.into());
     }
     let version = problem::version(&app.db, problem.version_id).await?;
@@ -70,7 +70,7 @@ async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
     let name = format!("{} {}", problem.label, problem.name);
     let link = html! { a href={ "/round-problems/" (id) } { (name) } };
     let top = html! {
-        (scene.top(session, Some(&name)))
+        (view.top(session, Some(&name)))
         h2 { (t::TryTitle { problem: link }) }
     };
     Ok(Place {

@@ -6,7 +6,7 @@ use crate::core::time::Time;
 use crate::core::work::Work;
 use crate::db::job::{self, Job, State as JobState};
 use crate::db::problem;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::client::Client;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
@@ -52,7 +52,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<(Job, JobAccess)> {
         None => None,
     };
     let manages = match job.contest_id {
-        Some(contest) => Scene::managed(app, session, contest).await.is_ok(),
+        Some(contest) => ContestView::managed(app, session, contest).await.is_ok(),
         None => false,
     };
     let owner = owner.map(|problem| problem.owner_id);
@@ -251,8 +251,8 @@ async fn check_rights(app: &App, session: &Session, job: &Job) -> Page<()> {
         }
     }
     if let Some(contest) = work.contest() {
-        let scene = Scene::managed(app, session, contest).await?;
-        if matches!(work, Work::DeleteContest { .. }) && !scene.access.own {
+        let view = ContestView::managed(app, session, contest).await?;
+        if matches!(work, Work::DeleteContest { .. }) && !view.access.own {
             return Err(PageError::NotFound);
         }
     }

@@ -9,7 +9,7 @@ use crate::db::contest::{self, MemberRole, Round, RoundFields, RoundProblemField
 use crate::db::submission::{self, Kind};
 use crate::db::{Tx, clarification, problem};
 use crate::http::accounts::sign_in::check_password;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::judging::submissions;
 use crate::http::web::client::Client;
 use crate::http::web::error::{Page, PageError};
@@ -43,24 +43,24 @@ async fn work(app: &App, session: &Session, what: &str, id: i64) -> Page<(Work, 
             Ok((Work::DeleteProblem { problem: id }, problem.name))
         }
         "contests" => {
-            let scene = Scene::managed(app, session, id).await?;
-            if !scene.access.own {
+            let view = ContestView::managed(app, session, id).await?;
+            if !view.access.own {
                 return Err(PageError::NotFound);
             }
-            Ok((Work::DeleteContest { contest: id }, scene.contest.name))
+            Ok((Work::DeleteContest { contest: id }, view.contest.name))
         }
         "rounds" => {
-            let (scene, round) = Scene::managed_round(app, session, id).await?;
-            let contest = scene.contest.id;
+            let (view, round) = ContestView::managed_round(app, session, id).await?;
+            let contest = view.contest.id;
             Ok((Work::DeleteRound { contest, round: id }, round.name))
         }
         "round-problems" => {
-            let (scene, problem) = Scene::of_problem(app, session, id).await?;
-            if !scene.access.manage {
+            let (view, problem) = ContestView::of_problem(app, session, id).await?;
+            if !view.access.manage {
                 return Err(PageError::NotFound);
             }
             let work = Work::DeleteRoundProblem {
-                contest: scene.contest.id,
+                contest: view.contest.id,
                 round_problem: id,
             };
             Ok((work, problem.name))
@@ -195,7 +195,7 @@ pub async fn copy_contest(
     session: Session,
     Path(id): Path<i64>,
 ) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+    let view = ContestView::managed(&app, &session, id).await?;
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
     }
@@ -203,7 +203,7 @@ pub async fn copy_contest(
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     let name = t::ContestCopyName {
-        name: &scene.contest.name,
+        name: &view.contest.name,
     };
     let name = name.plain();
     let copy = contest::insert(&mut tx, &name, Visibility::Private, now).await?;
@@ -220,9 +220,9 @@ pub async fn copy_contest(
 
 /// `POST /rounds/{id}/copy`: copies a round within its contest.
 pub async fn copy(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, round) = Scene::managed_round(&app, &session, id).await?;
+    let (view, round) = ContestView::managed_round(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
-    let copy = copy_round(&mut tx, &round, scene.contest.id).await?;
+    let copy = copy_round(&mut tx, &round, view.contest.id).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/rounds/{copy}")).into_response())
 }

@@ -8,7 +8,7 @@ use crate::core::roster::{self, Entry, File, LineError, MAX_BYTES, MAX_LINES, Ro
 use crate::db::Db;
 use crate::db::participant::Participant;
 use crate::db::user::{self, Role, User};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::parts::Upload;
@@ -29,14 +29,14 @@ const EXPORT_ROWS: i64 = 500;
 
 /// The target of lists: the site, or a contest with its teams.
 struct Target {
-    scene: Option<Scene>,
+    view: Option<ContestView>,
     path: String,
 }
 
 impl Target {
     fn site() -> Target {
         Target {
-            scene: None,
+            view: None,
             path: "/users/import".to_owned(),
         }
     }
@@ -44,18 +44,18 @@ impl Target {
     async fn contest(app: &App, session: &Session, id: i64) -> Page<Target> {
         check_admin(session)?;
         Ok(Target {
-            scene: Some(Scene::managed(app, session, id).await?),
+            view: Some(ContestView::managed(app, session, id).await?),
             path: format!("/contests/{id}/import"),
         })
     }
 
     fn contest_id(&self) -> Option<i64> {
-        self.scene.as_ref().map(|scene| scene.contest.id)
+        self.view.as_ref().map(|view| view.contest.id)
     }
 
     /// The files that the form contains.
     fn files(&self) -> &'static [File] {
-        match self.scene {
+        match self.view {
             Some(_) => &File::ALL,
             None => &[File::Accounts],
         }
@@ -64,8 +64,8 @@ impl Target {
     /// The page with a title, below the tabs of the contest.
     fn page(&self, session: &Session, title: impl Message + Copy, main: &Markup) -> Page {
         let main = html! {
-            @match &self.scene {
-                Some(scene) => { (scene.top(session, Some(&title))) h2 { (title) } }
+            @match &self.view {
+                Some(view) => { (view.top(session, Some(&title))) h2 { (title) } }
                 None => h1 { (title) }
             }
             (main)
@@ -96,17 +96,17 @@ fn form_page(session: &Session, target: &Target) -> Page {
                 label { (file_words(*file)) input type="file" name=(file.field())
                     accept=".csv,.tsv,.json,.txt"; }
             }
-            @if target.scene.is_none() {
+            @if target.view.is_none() {
                 label { (t::RosterList) textarea name="list" spellcheck="false" {
                     "login,name,email,role,password\n"
                 } }
             }
             button { (t::RosterPreview) }
         }
-        @if target.scene.is_some() { p.hint { (t::RosterTeamsHint) } }
+        @if target.view.is_some() { p.hint { (t::RosterTeamsHint) } }
         p.hint { (t::RosterHint { lines: MAX_LINES, kib: MAX_BYTES >> 10 }) }
     };
-    match target.scene {
+    match target.view {
         Some(_) => target.page(session, t::RosterTeamsTitle, &main),
         None => target.page(session, t::UsersAdd, &main),
     }

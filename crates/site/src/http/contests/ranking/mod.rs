@@ -9,7 +9,7 @@ mod statistics;
 mod table;
 
 use super::notices::notices;
-use super::scene::Scene;
+use super::view::ContestView;
 use crate::app::App;
 use crate::core::standings::{self, Audience, Data, Scope, Shown};
 use crate::core::time::Time;
@@ -111,7 +111,7 @@ impl Choice {
 struct Look {
     /// The language; a stream of events outlives the request.
     locale: Arc<Locale>,
-    scene: Scene,
+    view: ContestView,
     choice: Choice,
     data: Arc<Data>,
     /// The number of commits that the ranking must contain.
@@ -121,7 +121,7 @@ struct Look {
 impl Look {
     async fn of(app: &App, session: &Session, id: i64, choice: Choice) -> Page<Look> {
         let commits = *db::commits().borrow();
-        let scene = Scene::of(app, session, id).await?;
+        let view = ContestView::of(app, session, id).await?;
         let data = match app
             .rankings
             .recent_data(id)
@@ -132,7 +132,7 @@ impl Look {
         };
         let look = Look {
             locale: text::current(),
-            scene,
+            view,
             choice,
             data,
             commits,
@@ -151,7 +151,7 @@ impl Look {
     }
 
     fn audience(&self) -> Audience {
-        if self.scene.access.manage && !self.choice.is_public() {
+        if self.view.access.manage && !self.choice.is_public() {
             Audience::Staff
         } else {
             Audience::Public
@@ -160,11 +160,11 @@ impl Look {
 
     /// The rounds that the viewer may see.
     fn rounds(&self, now: Time) -> Vec<Shown> {
-        let mut access = self.scene.access;
+        let mut access = self.view.access;
         // The public view of the staff is that of guests.
         access.manage &= self.audience() == Audience::Staff;
         let shown = |round: &Round| {
-            let times = self.scene.times(round.id, round.schedule());
+            let times = self.view.times(round.id, round.schedule());
             Shown::of(access, round, times, now)
         };
         self.data.rounds.iter().filter_map(shown).collect()
@@ -185,7 +185,7 @@ impl Look {
     /// The next time at which the scope or the tables change without a change of the data.
     fn next_change(&self, now: Time) -> Time {
         let times = self.data.rounds.iter().flat_map(|round| {
-            let times = self.scene.times(round.id, round.schedule());
+            let times = self.view.times(round.id, round.schedule());
             [times.begins, round.ranking_from, times.full_results]
         });
         let next = times.filter(|time| *time > now).min();
@@ -202,7 +202,7 @@ impl Look {
             Format::Statistics => statistics::render,
         };
         let scope = self.scope(Time::now())?;
-        let id = self.scene.contest.id;
+        let id = self.view.contest.id;
         if self.choice.is_announced()
             && let Some(page) = app.rankings.recent(id, &scope, format, &self.locale)
         {
@@ -238,7 +238,7 @@ pub async fn show(
     let choice = &look.choice;
     let query = choice.query("");
     let main = html! {
-        (look.scene.top(&session, Some(&t::Ranking)))
+        (look.view.top(&session, Some(&t::Ranking)))
         h2 { (t::Ranking) }
         (chooser(&look))
         (tables(id, choice, &page))
@@ -259,7 +259,7 @@ fn chooser(look: &Look) -> Markup {
     let is_shown = |round: &&Round| shown.iter().any(|one| one.round == round.id);
     let rounds: Vec<&Round> = look.data.rounds.iter().filter(is_shown).collect();
     let groups = look.data.groups(look.audience());
-    let can_switch = look.scene.access.manage;
+    let can_switch = look.view.access.manage;
     html! {
         @if rounds.len() > 1 || !groups.is_empty() || can_switch {
             form.inline method="get" {
@@ -305,7 +305,7 @@ pub async fn projector(
 ) -> Page {
     let look = Look::of(&app, &session, id, choice).await?;
     let page = look.rendered(&app, Format::Html).await?;
-    let name = &look.scene.contest.name;
+    let name = &look.view.contest.name;
     let main = html! { h1 { (name) } (tables(id, &look.choice, &page)) };
     let source = format!("/contests/{id}/ranking/live{}", look.choice.query(""));
     Ok(projector_page(name, &source, main).into_response())
@@ -358,7 +358,7 @@ pub async fn statistics(
     let look = Look::of(&app, &session, id, choice).await?;
     let charts = look.rendered(&app, Format::Statistics).await?;
     let main = html! {
-        (look.scene.top(&session, Some(&t::Statistics)))
+        (look.view.top(&session, Some(&t::Statistics)))
         h2 { (t::Statistics) }
         (chooser(&look))
         (PreEscaped(&charts.text))
@@ -463,8 +463,8 @@ pub async fn live(
     let seat = live::Seat::of(&app, &session, &client)?;
     let number = STREAMS.fetch_add(1, Ordering::Relaxed);
     let now = Instant::now();
-    let scene = Scene::of(&app, &session, id).await?;
-    let notices = notices(&app, scene);
+    let view = ContestView::of(&app, &session, id).await?;
+    let notices = notices(&app, view);
     let follower = Follower {
         app,
         look,

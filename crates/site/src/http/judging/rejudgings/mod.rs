@@ -16,7 +16,7 @@ use crate::core::verdict::Verdict;
 use crate::db::judgement;
 use crate::db::problem;
 use crate::db::rejudging::{self, Filter, Item, NewSet, Set, SetState};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::client::Client;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
@@ -62,7 +62,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<Set> {
 }
 
 async fn manages(app: &App, session: &Session, contest: i64) -> Page<bool> {
-    match Scene::managed(app, session, contest).await {
+    match ContestView::managed(app, session, contest).await {
         Ok(_) => Ok(true),
         Err(PageError::NotFound) => Ok(false),
         Err(error) => Err(error),

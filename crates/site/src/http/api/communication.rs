@@ -10,7 +10,7 @@ use crate::db::clarification::Audience;
 use crate::http::contests::clarifications::{self, Choice};
 use crate::http::contests::contest_files;
 use crate::http::contests::ranking;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::storable::Sent;
 use axum::Json;
@@ -38,9 +38,9 @@ pub async fn clarifications(
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
 ) -> Answer<Json<List<Clarification>>> {
-    let scene = Scene::of(&app, &caller.session, id).await?;
-    let (rows, next) = clarifications::listed(&app, &caller.session, &scene, &choice).await?;
-    let staff = scene.access.manage;
+    let view = ContestView::of(&app, &caller.session, id).await?;
+    let (rows, next) = clarifications::listed(&app, &caller.session, &view, &choice).await?;
+    let staff = view.access.manage;
     let items = rows
         .iter()
         .map(|(one, seen)| Clarification::of(one, *seen, staff));
@@ -51,8 +51,8 @@ pub async fn clarifications(
 }
 
 async fn one(app: &App, caller: &Caller, id: i64) -> Answer<Json<Clarification>> {
-    let (scene, one, seen) = clarifications::find(app, &caller.session, id).await?;
-    Ok(Json(Clarification::of(&one, seen, scene.access.manage)))
+    let (view, one, seen) = clarifications::find(app, &caller.session, id).await?;
+    Ok(Json(Clarification::of(&one, seen, view.access.manage)))
 }
 
 /// Return a clarification or an announcement
@@ -158,8 +158,8 @@ pub async fn files(
     caller: Caller,
     Path(id): Path<i64>,
 ) -> Answer<Json<Vec<ContestFile>>> {
-    let scene = Scene::of(&app, &caller.session, id).await?;
-    let files = contest_files::listed(&app, &scene).await?;
+    let view = ContestView::of(&app, &caller.session, id).await?;
+    let files = contest_files::listed(&app, &view).await?;
     Ok(Json(files.into_iter().map(ContestFile::from).collect()))
 }
 

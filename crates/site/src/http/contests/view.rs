@@ -16,7 +16,7 @@ use maud::{Markup, Render, html};
 
 /// A contest and what the viewer may do in it.
 #[derive(Clone)]
-pub struct Scene {
+pub struct ContestView {
     pub contest: Contest,
     pub access: ContestAccess,
     /// The viewer, or the viewer's team, as a participant of the contest.
@@ -38,9 +38,9 @@ pub struct News {
     pub unanswered: usize,
 }
 
-impl Scene {
+impl ContestView {
     /// A contest that the viewer may see.
-    pub async fn of(app: &App, session: &Session, id: i64) -> Page<Scene> {
+    pub async fn of(app: &App, session: &Session, id: i64) -> Page<ContestView> {
         let contest = contest::by_id(&app.db, id)
             .await?
             .ok_or(PageError::NotFound)?;
@@ -59,7 +59,7 @@ impl Scene {
             Some(participant) => participant::starts_of(&app.db, participant.id).await?,
             None => Vec::new(),
         };
-        let mut scene = Scene {
+        let mut view = ContestView {
             contest,
             access,
             participant,
@@ -67,8 +67,8 @@ impl Scene {
             starts,
             news: News::default(),
         };
-        scene.news = scene.find_news(app).await?;
-        Ok(scene)
+        view.news = view.find_news(app).await?;
+        Ok(view)
     }
 
     async fn find_news(&self, app: &App) -> Page<News> {
@@ -169,31 +169,42 @@ impl Scene {
     }
 
     /// A contest that the viewer may change.
-    pub async fn managed(app: &App, session: &Session, id: i64) -> Page<Scene> {
-        let scene = Scene::of(app, session, id).await?;
-        if scene.access.manage {
-            Ok(scene)
+    pub async fn managed(app: &App, session: &Session, id: i64) -> Page<ContestView> {
+        let view = ContestView::of(app, session, id).await?;
+        if view.access.manage {
+            Ok(view)
         } else {
             Err(PageError::NotFound)
         }
     }
 
     /// A round that the viewer may change.
-    pub async fn managed_round(app: &App, session: &Session, id: i64) -> Page<(Scene, Round)> {
+    pub async fn managed_round(
+        app: &App,
+        session: &Session,
+        id: i64,
+    ) -> Page<(ContestView, Round)> {
         let round = contest::round(&app.db, id)
             .await?
             .ok_or(PageError::NotFound)?;
-        Ok((Scene::managed(app, session, round.contest_id).await?, round))
+        Ok((
+            ContestView::managed(app, session, round.contest_id).await?,
+            round,
+        ))
     }
 
     /// A problem of a round that the viewer may see now.
-    pub async fn of_problem(app: &App, session: &Session, id: i64) -> Page<(Scene, RoundProblem)> {
+    pub async fn of_problem(
+        app: &App,
+        session: &Session,
+        id: i64,
+    ) -> Page<(ContestView, RoundProblem)> {
         let problem = contest::round_problem(&app.db, id).await?;
         let problem = problem.ok_or(PageError::NotFound)?;
-        let scene = Scene::of(app, session, problem.contest_id).await?;
-        let times = scene.times(problem.round_id, problem.schedule());
-        if scene.access.sees_round(times.begins, Time::now()) {
-            Ok((scene, problem))
+        let view = ContestView::of(app, session, problem.contest_id).await?;
+        let times = view.times(problem.round_id, problem.schedule());
+        if view.access.sees_round(times.begins, Time::now()) {
+            Ok((view, problem))
         } else {
             Err(PageError::NotFound)
         }
