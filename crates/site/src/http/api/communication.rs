@@ -11,6 +11,7 @@ use crate::http::contests::clarifications::{self, Choice};
 use crate::http::contests::contest_files;
 use crate::http::contests::ranking;
 use crate::http::contests::view::ContestView;
+use crate::http::web::context::Ctx;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::storable::Sent;
 use axum::Json;
@@ -175,7 +176,8 @@ pub async fn content(
     caller: Caller,
     Path(id): Path<i64>,
 ) -> Answer<Response> {
-    Ok(contest_files::load(State(app), caller.session, Path(id)).await?)
+    let session = caller.session;
+    Ok(contest_files::load(Ctx { app, session }, Path(id)).await?)
 }
 
 /// Return the ranking of a contest as the caller sees it
@@ -202,6 +204,6 @@ pub async fn ranking(
     Query(choice): Query<ranking::Choice>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let (app, session) = (State(app), caller.session);
-    Ok(ranking::json(app, session, Path(id), Query(choice), headers).await?)
+    let session = caller.session;
+    Ok(ranking::json(Ctx { app, session }, Path(id), Query(choice), headers).await?)
 }

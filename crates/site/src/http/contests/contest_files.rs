@@ -1,13 +1,14 @@
 //! Files of contests. They are sent as attachments without a type, so that no browser opens them as
 //! pages of the site.
 
-use super::view::ContestView;
+use super::view::{ContestView, Managed, Viewed};
 use crate::app::App;
 use crate::core::contest_file::{self as rule, MAX_DESCRIPTION, MAX_FILE_NAME, MAX_FILES};
 use crate::core::time::Time;
 use crate::db::Executor;
 use crate::db::contest::{self, Round};
 use crate::db::contest_file::{self, ContestFile, Fields, FileAudience};
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -16,10 +17,9 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::upload::{self, StoredUpload};
 use crate::text::t;
-use axum::extract::{Multipart, Path, State};
+use axum::extract::{Multipart, Path};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
-use std::sync::Arc;
 
 /// The type of all files.
 const MEDIA: &str = "application/octet-stream";
@@ -70,8 +70,8 @@ fn size(bytes: i64) -> Markup {
 }
 
 /// `GET /contests/{id}/files`.
-pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let view = ContestView::of(&app, &session, id).await?;
+pub async fn list(Viewed(Ctx { app, session }, view): Viewed) -> Page {
+    let id = view.contest.id;
     let files = listed(&app, &view).await?;
     let rounds = contest::rounds(&app.db, id).await?;
     let main = html! {
@@ -206,14 +206,9 @@ async fn check_count(db: impl Executor, contest: i64) -> Page<()> {
 }
 
 /// `POST /contests/{id}/files`.
-pub async fn add(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn add(Managed(Ctx { app, session }, view): Managed, form: Multipart) -> Page {
+    let id = view.contest.id;
     // A form is read only for a contest that the viewer manages.
-    let view = ContestView::managed(&app, &session, id).await?;
     let user = session.user_id()?;
     check_count(&app.db, id).await?;
     let upload = StoredUpload::read(&app, user, form).await?;
@@ -227,13 +222,13 @@ pub async fn add(
 }
 
 /// `GET /contest-files/{id}`: the file itself.
-pub async fn load(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn load(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (_, file) = find(&app, &session, id).await?;
     upload::download(&app, &file.digest, &file.name, MEDIA).await
 }
 
 /// `GET /contest-files/{id}/edit`.
-pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn edit_form(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (view, file) = managed(&app, &session, id).await?;
     let rounds = contest::rounds(&app.db, view.contest.id).await?;
     let main = html! {
@@ -251,12 +246,7 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
 }
 
 /// `POST /contest-files/{id}/edit`.
-pub async fn edit(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn edit(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
     let (view, file) = managed(&app, &session, id).await?;
     let user = session.user_id()?;
     let upload = StoredUpload::read(&app, user, form).await?;
@@ -268,7 +258,7 @@ pub async fn edit(
 }
 
 /// `POST /contest-files/{id}/delete`.
-pub async fn delete(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn delete(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (view, _) = managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     contest_file::delete(&mut tx, id).await?;

@@ -28,6 +28,7 @@ use crate::app::App;
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole, Visibility};
 use crate::http::problems::{MAX_NAME, Place};
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, page};
 use crate::http::web::parts::{PAGE_ROWS, button_link, check_name, empty, round_state, select};
@@ -35,13 +36,13 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::text::t;
 use axum::Router;
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Query};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::{get, post};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
-use view::ContestView;
+use view::{Managed, Viewed};
 
 /// Pages that receive large files.
 pub fn uploads() -> Router<Arc<App>> {
@@ -154,11 +155,7 @@ const VISIBILITIES: [(&str, &dyn Render); 2] = [
 ];
 
 /// `GET /contests`.
-pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(place): Query<Place>,
-) -> Page {
+pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page {
     let viewer = session.viewer();
     let before = place.before.unwrap_or(i64::MAX);
     let user = viewer.id().unwrap_or(-1);
@@ -235,11 +232,7 @@ pub async fn form(session: Session) -> Page {
 }
 
 /// `POST /contests/new`.
-pub async fn create(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Form(fields): Form<Fields>,
-) -> Page {
+pub async fn create(Ctx { app, session }: Ctx, Form(fields): Form<Fields>) -> Page {
     let user = session.user_id()?;
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
@@ -254,8 +247,8 @@ pub async fn create(
 }
 
 /// `GET /contests/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let view = ContestView::of(&app, &session, id).await?;
+pub async fn show(Viewed(Ctx { app, session }, view): Viewed) -> Page {
+    let id = view.contest.id;
     let now = Time::now();
     let rounds = contest::rounds(&app.db, id).await?;
     let problems = contest::problems(&app.db, id).await?;
@@ -303,8 +296,8 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 }
 
 /// `GET /contests/{id}/edit`.
-pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let view = ContestView::managed(&app, &session, id).await?;
+pub async fn edit_form(Managed(Ctx { session, .. }, view): Managed) -> Page {
+    let id = view.contest.id;
     let main = html! {
         (view.top(&session, Some(&t::Settings)))
         h2 { (t::Settings) }
@@ -331,12 +324,9 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
 
 /// `POST /contests/{id}/edit`.
 pub async fn edit(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(fields): Form<Fields>,
+    Checked(Managed(Ctx { app, session }, view), Form(fields)): Checked<Managed, Form<Fields>>,
 ) -> Page {
-    ContestView::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let mut tx = app.db.begin().await?;
     let found = contest::by_id(&mut tx, id).await?;
     let found = found.ok_or(PageError::NotFound)?;

@@ -3,21 +3,20 @@
 //! The notice counts the items that wait for the viewer. Streams of events without content tell the
 //! script of a page to request the notice again.
 
-use super::view::ContestView;
+use super::view::{ContestView, Viewed};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::clarification::Clarification;
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::Page;
 use crate::http::web::live::{Seat, changes};
-use crate::http::web::session::Session;
 use crate::judging::live::Note;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::sse::Event;
 use axum::response::{Html, IntoResponse};
 use futures_util::{Stream, StreamExt, stream};
 use std::convert::Infallible;
-use std::sync::Arc;
 
 /// Events for the changes of a contest that a viewer may know of.
 pub fn notices(
@@ -48,18 +47,12 @@ fn shows(view: &ContestView, versions: &[Clarification]) -> bool {
 }
 
 /// `GET /contests/{id}/clarifications/notice`: the content of the notice.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let view = ContestView::of(&app, &session, id).await?;
+pub async fn show(Viewed(_, view): Viewed) -> Page {
     Ok(Html(view.notice().into_string()).into_response())
 }
 
 /// `GET /contests/{id}/clarifications/live`: for the list of clarifications, and for the notice.
-pub async fn live(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn live(Ctx { app, session }: Ctx, client: Client, Path(id): Path<i64>) -> Page {
     let view = ContestView::of(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
     let both = notices(&app, view).flat_map(|event| {

@@ -1,21 +1,21 @@
 //! Texts that contestants want to print, and the queue of the staff.
 
-use super::view::ContestView;
+use super::view::{ContestView, Managed};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::participant;
 use crate::db::print::{self, New, Request};
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{PAGE_ROWS, Upload, empty, time};
 use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Form, Multipart, Path, State};
+use axum::extract::{Form, Multipart, Path};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// The maximum size of a text, in bytes.
@@ -35,7 +35,7 @@ async fn view(app: &App, session: &Session, id: i64) -> Page<ContestView> {
 
 /// `GET /contests/{id}/print`: the texts of the viewer and of the viewer's team, or the queue for
 /// the staff.
-pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn list(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let view = view(&app, &session, id).await?;
     let user = session.user_id()?;
     let staff = view.access.manage;
@@ -111,12 +111,7 @@ fn sender(one: &Request) -> Markup {
 }
 
 /// `POST /contests/{id}/print`.
-pub async fn send(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn send(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
     let view = view(&app, &session, id).await?;
     let user = session.user_id()?;
     let Some(sender) = view.participant.as_ref().filter(|_| view.prints()) else {
@@ -174,7 +169,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<(ContestView, Reque
 }
 
 /// `GET /prints/{id}`: the page for the printer.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (view, one) = find(&app, &session, id).await?;
     let content = print::content(&app.db, id).await?.unwrap_or_default();
     let group = one.group_name.as_deref().unwrap_or_default();
@@ -195,7 +190,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 }
 
 /// `POST /prints/{id}/done`.
-pub async fn finish(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn finish(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (view, _) = find(&app, &session, id).await?;
     if !view.access.manage {
         return Err(PageError::NotFound);
@@ -215,12 +210,9 @@ pub struct Allowed {
 
 /// `POST /contests/{id}/printing`: sets whether contestants may print.
 pub async fn set_printing(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Allowed>,
+    Checked(Managed(Ctx { app, .. }, view), Form(form)): Checked<Managed, Form<Allowed>>,
 ) -> Page {
-    ContestView::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let mut tx = app.db.begin().await?;
     print::set_printing(&mut tx, id, form.printing.is_some()).await?;
     tx.commit().await?;

@@ -8,11 +8,13 @@ use crate::core::time::Time;
 use crate::db::clarification::{self, Clarification};
 use crate::db::contest::{self, Contest, Round, RoundProblem};
 use crate::db::participant::{self, Participant, Start};
+use crate::http::web::context::{Ctx, Granted, granted};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, nav_link};
 use crate::http::web::session::Session;
 use crate::text::t;
 use maud::{Markup, Render, html};
+use std::sync::Arc;
 
 /// A contest and what the viewer may do in it.
 #[derive(Clone)]
@@ -279,3 +281,58 @@ impl ContestView {
         }
     }
 }
+
+/// A contest that the viewer may see.
+pub struct Viewed(pub Ctx, pub ContestView);
+
+impl Granted for Viewed {
+    async fn find(ctx: Ctx, id: i64) -> Page<Viewed> {
+        let view = ContestView::of(&ctx.app, &ctx.session, id).await?;
+        Ok(Viewed(ctx, view))
+    }
+}
+
+/// A contest that the viewer manages.
+pub struct Managed(pub Ctx, pub ContestView);
+
+impl Granted for Managed {
+    async fn find(ctx: Ctx, id: i64) -> Page<Managed> {
+        let view = ContestView::managed(&ctx.app, &ctx.session, id).await?;
+        Ok(Managed(ctx, view))
+    }
+}
+
+/// A round of a contest that the viewer manages.
+pub struct ManagedRound(pub Ctx, pub ContestView, pub Round);
+
+impl Granted for ManagedRound {
+    async fn find(ctx: Ctx, id: i64) -> Page<ManagedRound> {
+        let found = ContestView::managed_round(&ctx.app, &ctx.session, id).await?;
+        Ok(ManagedRound(ctx, found.0, found.1))
+    }
+}
+
+/// A problem of a round that the viewer may see now.
+pub struct ViewedProblem(pub Ctx, pub ContestView, pub RoundProblem);
+
+impl Granted for ViewedProblem {
+    async fn find(ctx: Ctx, id: i64) -> Page<ViewedProblem> {
+        let found = ContestView::of_problem(&ctx.app, &ctx.session, id).await?;
+        Ok(ViewedProblem(ctx, found.0, found.1))
+    }
+}
+
+/// A problem of a round in a contest that the viewer manages.
+pub struct ManagedProblem(pub Arc<App>, pub RoundProblem);
+
+impl Granted for ManagedProblem {
+    async fn find(ctx: Ctx, id: i64) -> Page<ManagedProblem> {
+        let ViewedProblem(ctx, view, problem) = ViewedProblem::find(ctx, id).await?;
+        match view.access.manage {
+            true => Ok(ManagedProblem(ctx.app, problem)),
+            false => Err(PageError::NotFound),
+        }
+    }
+}
+
+granted!(Viewed, Managed, ManagedRound, ViewedProblem, ManagedProblem);

@@ -12,8 +12,10 @@ use crate::db::participant;
 use crate::db::submission::{self, Filter, Kind, Submission};
 use crate::http::contests::notices::notices;
 use crate::http::contests::view::ContestView;
+use crate::http::contests::view::Viewed;
 use crate::http::problems::Place;
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{InternalError, Page, PageError};
 use crate::http::web::layout::{crumbs, live_page, page};
 use crate::http::web::live::{Seat, changes, differences, digest};
@@ -24,13 +26,12 @@ use crate::http::web::upload;
 use crate::http::web::vocabulary;
 use crate::judging::live::Change;
 use crate::text::{self, Message, t};
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Path, Query};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect};
 use futures_util::stream;
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// A submission that the viewer may see.
 pub async fn find(
@@ -67,11 +68,7 @@ pub async fn looked_at(
 }
 
 /// `GET /submissions`: the viewer's own, or all for administrators.
-pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(place): Query<Place>,
-) -> Page {
+pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page {
     let user = session.user_id()?;
     let is_admin = session.viewer().is_admin();
     let filter = Filter {
@@ -111,12 +108,10 @@ async fn listed(
 
 /// `GET /contests/{id}/submissions`: the viewer's own, or all for the staff.
 pub async fn of_contest(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
     Query(place): Query<Place>,
+    Viewed(Ctx { app, session }, view): Viewed,
 ) -> Page {
-    let view = ContestView::of(&app, &session, id).await?;
+    let id = view.contest.id;
     let whose = (id, view.access.manage);
     let list = listed(&app, &session, whose, place.before).await?;
     let more = format!("/contests/{id}/submissions");
@@ -217,8 +212,7 @@ async fn piece(
 
 /// `GET /submissions/{id}`.
 pub async fn show(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(which): Query<Which>,
 ) -> Page {
@@ -402,7 +396,7 @@ fn actions(one: &Submission, is_open: bool) -> Markup {
 }
 
 /// `GET /submissions/{id}/source`.
-pub async fn download(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn download(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
     let source = submission::source(&app.db, id)
         .await?
@@ -416,12 +410,7 @@ pub async fn download(State(app): State<Arc<App>>, session: Session, Path(id): P
 }
 
 /// `GET /submissions/{id}/live`.
-pub async fn live(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn live(Ctx { app, session }: Ctx, client: Client, Path(id): Path<i64>) -> Page {
     let (_, _, visible) = find(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
     let concerns = move |change: &Change| change.submission == id;
@@ -455,8 +444,7 @@ async fn team(app: &App, session: &Session, view: &ContestView) -> Page<Vec<i64>
 
 /// `GET /contests/{id}/live`: submissions of the viewer's team, or all for the staff, and notices.
 pub async fn live_of_contest(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     client: Client,
     Path(id): Path<i64>,
 ) -> Page {
@@ -507,8 +495,7 @@ pub async fn managed(
 
 /// `POST /submissions/{id}/kind`.
 pub async fn set_kind(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<KindForm>,
 ) -> Page {

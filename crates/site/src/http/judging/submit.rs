@@ -10,7 +10,9 @@ use crate::db::participant;
 use crate::db::problem::{self, Problem};
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
 use crate::http::contests::view::ContestView;
+use crate::http::contests::view::ViewedProblem;
 use crate::http::problems;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, editor_page};
 use crate::http::web::mistake::Mistake;
@@ -19,11 +21,10 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::judging::languages::{Language, of_file};
 use crate::text::t;
-use axum::extract::{Multipart, Path, State};
+use axum::extract::{Multipart, Path};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// A source from a form.
@@ -259,11 +260,7 @@ fn to_submission(id: i64) -> Page {
 }
 
 /// `GET /problems/{id}/submit`.
-pub async fn problem_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn problem_form(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (problem, _) = problems::find(&app, &session, id).await?;
     let page = problem_page(&app, &session, &problem, None).await?;
     Ok(page.into_response())
@@ -286,12 +283,7 @@ async fn problem_page(
 }
 
 /// `POST /problems/{id}/submit`.
-pub async fn to_problem(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn to_problem(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
     // A form is read only for a problem that the viewer may see.
     let (problem, access) = problems::find(&app, &session, id).await?;
     session.user_id()?;
@@ -337,12 +329,7 @@ pub async fn send_to_problem(
 }
 
 /// `GET /round-problems/{id}/submit`.
-pub async fn round_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    let (view, problem) = ContestView::of_problem(&app, &session, id).await?;
+pub async fn round_form(ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem) -> Page {
     let page = round_page(&app, &session, &view, &problem, None).await?;
     Ok(page.into_response())
 }
@@ -373,12 +360,10 @@ async fn round_page(
 
 /// `POST /round-problems/{id}/submit`.
 pub async fn to_round(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
+    ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem,
     form: Multipart,
 ) -> Page {
-    let (view, problem) = ContestView::of_problem(&app, &session, id).await?;
+    let id = problem.id;
     session.user_id()?;
     let upload = Upload::read(form).await?;
     if let Err(why) = Sent::check(&app, &upload)

@@ -5,11 +5,12 @@ mod acts;
 pub use acts::{Choice, find, listed, problems, put_announcement, put_answer, put_question};
 
 use super::view::ContestView;
-use crate::app::App;
 use crate::core::clarification::{MAX_CANNED, MAX_CANNED_TEXT, MAX_TEXT, Seen};
 use crate::core::time::Time;
 use crate::db::clarification::{self, Audience, Clarification, Show};
 use crate::db::contest::RoundProblem;
+use crate::http::contests::view::{Managed, Viewed};
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
 use crate::http::web::mistake::Mistake;
@@ -17,11 +18,10 @@ use crate::http::web::parts::{empty, time};
 use crate::http::web::session::Session;
 use crate::text::{Message, t};
 use acts::number;
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// What a clarification is about.
 fn subject(one: &Clarification) -> Markup {
@@ -94,12 +94,10 @@ fn audience_words(one: &Clarification) -> &'static dyn Message {
 
 /// `GET /contests/{id}/clarifications`.
 pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
     Query(choice): Query<Choice>,
+    Viewed(Ctx { app, session }, view): Viewed,
 ) -> Page {
-    let view = ContestView::of(&app, &session, id).await?;
+    let id = view.contest.id;
     let (rows, next) = listed(&app, &session, &view, &choice).await?;
     let problems = problems(&app, &view).await?;
     let root = format!("/contests/{id}/clarifications");
@@ -199,12 +197,7 @@ pub struct Text {
 }
 
 /// `POST /contests/{id}/clarifications`: a question.
-pub async fn ask(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Text>,
-) -> Page {
+pub async fn ask(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Form<Text>) -> Page {
     let problem = number(&form.problem)?;
     put_question(&app, &session, id, problem, &form.text).await?;
     Ok(Redirect::to(&format!("/contests/{id}/clarifications")).into_response())
@@ -212,8 +205,7 @@ pub async fn ask(
 
 /// `POST /contests/{id}/announcements`.
 pub async fn announce(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<Text>,
 ) -> Page {
@@ -230,12 +222,9 @@ pub struct Read {
 
 /// `POST /contests/{id}/clarifications/read`: records what the page has shown.
 pub async fn read(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Read>,
+    Checked(Viewed(Ctx { app, session }, view), Form(form)): Checked<Viewed, Form<Read>>,
 ) -> Page {
-    ContestView::of(&app, &session, id).await?;
+    let id = view.contest.id;
     let user = session.user_id()?;
     let until = Time(form.until).min(Time::now());
     let mut tx = app.db.begin().await?;
@@ -245,7 +234,7 @@ pub async fn read(
 }
 
 /// `GET /clarifications/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (view, one, seen) = find(&app, &session, id).await?;
     let canned = clarification::canned(&app.db, view.contest.id).await?;
     let title: &'static dyn Message = if one.is_announcement() {
@@ -323,8 +312,7 @@ pub struct Answer {
 
 /// `POST /clarifications/{id}`.
 pub async fn answer(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<Answer>,
 ) -> Page {
@@ -344,8 +332,8 @@ pub async fn answer(
 }
 
 /// `GET /contests/{id}/canned-answers`.
-pub async fn canned(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let view = ContestView::managed(&app, &session, id).await?;
+pub async fn canned(Managed(Ctx { app, session }, view): Managed) -> Page {
+    let id = view.contest.id;
     let canned = clarification::canned(&app.db, id).await?;
     let main = html! {
         (view.top(&session, Some(&t::CannedAnswers)))
@@ -370,12 +358,9 @@ pub struct CannedList {
 
 /// `POST /contests/{id}/canned-answers`.
 pub async fn set_canned(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<CannedList>,
+    Checked(Managed(Ctx { app, .. }, view), Form(form)): Checked<Managed, Form<CannedList>>,
 ) -> Page {
-    ContestView::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let lines = form.list.lines().map(str::trim);
     let lines: Vec<String> = lines
         .filter(|line| !line.is_empty())

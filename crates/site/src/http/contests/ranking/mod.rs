@@ -16,6 +16,7 @@ use crate::core::time::Time;
 use crate::db;
 use crate::db::contest::Round;
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page, projector_page};
 use crate::http::web::live;
@@ -23,7 +24,7 @@ use crate::http::web::session::Session;
 use crate::rankings::{Format, Render, Rendered};
 use crate::text::{self, Locale, t};
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, VARY,
@@ -224,8 +225,7 @@ fn tables(id: i64, choice: &Choice, page: &Rendered) -> Markup {
 
 /// `GET /contests/{id}/ranking`.
 pub async fn show(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
     headers: HeaderMap,
@@ -298,8 +298,7 @@ fn chooser(look: &Look) -> Markup {
 
 /// `GET /contests/{id}/projector`: large, and without links.
 pub async fn projector(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
 ) -> Page {
@@ -313,8 +312,7 @@ pub async fn projector(
 
 /// `GET /contests/{id}/ranking.csv`.
 pub async fn csv(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
     headers: HeaderMap,
@@ -337,8 +335,7 @@ pub async fn tag(app: &App, session: &Session, id: i64) -> Page<String> {
 
 /// `GET /contests/{id}/ranking.json`.
 pub async fn json(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
     headers: HeaderMap,
@@ -350,8 +347,7 @@ pub async fn json(
 
 /// `GET /contests/{id}/statistics`.
 pub async fn statistics(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
 ) -> Page {
@@ -452,8 +448,7 @@ impl Follower {
 
 /// `GET /contests/{id}/ranking/live`: an event with the tag of each new ranking.
 pub async fn live(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     client: Client,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
