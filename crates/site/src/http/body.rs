@@ -5,7 +5,7 @@
 use super::api::caller;
 use super::api::problem::ApiError;
 use super::pacer::Pacer;
-use super::web::error::{PageError, Rush};
+use super::web::error::{Overload, PageError};
 use super::web::session::{self, cookie_token};
 use crate::app::App;
 use crate::core::pace::Speed;
@@ -62,7 +62,7 @@ impl From<Failure> for PageError {
         match failure {
             Failure::Slow => PageError::TooSlow,
             Failure::Large => PageError::TooLarge,
-            Failure::Crowded => PageError::Busy(Rush::Forms),
+            Failure::Crowded => PageError::Busy(Overload::Forms),
         }
     }
 }

@@ -39,7 +39,7 @@ use axum::routing::get;
 use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
-use web::{audit, error, headers, language, storable};
+use web::{audit, context, error, headers, language, storable};
 
 /// The maximum size of a package, in bytes.
 const MAX_PACKAGE: usize = 128 << 20;
@@ -90,8 +90,5 @@ fn administration(app: &Arc<App>) -> Router<Arc<App>> {
         .merge(web::administration())
         .merge(accounts::administration())
         .merge(judging::administration())
-        .route_layer(from_fn_with_state(
-            app.clone(),
-            accounts::users::only_admins,
-        ))
+        .route_layer(from_fn_with_state(app.clone(), context::only_admins))
 }

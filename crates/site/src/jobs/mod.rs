@@ -145,7 +145,7 @@ fn args(work: &Work) -> String {
 
 /// Runs jobs.
 #[derive(Debug)]
-pub struct Runner {
+pub struct JobRunner {
     /// The site.
     pub app: Arc<App>,
     /// Starts supervisors.
@@ -164,7 +164,7 @@ pub struct Runner {
 
 /// A job that runs.
 struct Running<'r> {
-    runner: &'r Runner,
+    runner: &'r JobRunner,
     job: &'r Job,
     token: CancelToken,
 }
@@ -174,13 +174,13 @@ struct Running<'r> {
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn start(runner: Runner) -> std::io::Result<()> {
+pub fn start(runner: JobRunner) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name("jobs".to_owned());
     thread.spawn(move || runner.work())?;
     Ok(())
 }
 
-impl Runner {
+impl JobRunner {
     fn work(&self) {
         cpus::pin(&self.cpus);
         loop {

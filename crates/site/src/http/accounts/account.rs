@@ -1,19 +1,17 @@
 //! The account of the signed-in user: name, e-mail address and sessions.
 
-use crate::app::App;
 use crate::core::account::{self, MAX_NAME};
 use crate::core::time::Time;
 use crate::db::{session, user};
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::parts::time;
-use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Form, State};
+use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// The inputs of name and e-mail address.
 pub fn profile_inputs(name: &str, email: Option<&str>) -> Markup {
@@ -50,7 +48,7 @@ impl Profile {
 }
 
 /// `GET /account`.
-pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn show(Ctx { app, session }: Ctx) -> Page {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     let sessions = session::of_user(&app.db, user.id, Time::now()).await?;
     let own = session.digest();
@@ -91,11 +89,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
 }
 
 /// `POST /account`.
-pub async fn change(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Form(form): Form<Profile>,
-) -> Page {
+pub async fn change(Ctx { app, session }: Ctx, Form(form): Form<Profile>) -> Page {
     let id = session.user_id()?;
     let (name, email) = form.read()?;
     let mut tx = app.db.begin().await?;
@@ -105,7 +99,7 @@ pub async fn change(
 }
 
 /// `POST /account/sessions/end`.
-pub async fn end_sessions(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn end_sessions(Ctx { app, session }: Ctx) -> Page {
     let id = session.user_id()?;
     let own = session.digest().ok_or(PageError::SignIn)?;
     let mut tx = app.db.begin().await?;

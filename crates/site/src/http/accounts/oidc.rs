@@ -13,6 +13,7 @@ use crate::db::credential::{self, Proof};
 use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{DbError, Tx, audit, identity};
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{InternalError, Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::parts::{password_input, time};
@@ -228,14 +229,9 @@ pub struct Own {
 /// `POST /account/oidc/link`. The answer is a page with a link, because a form must not redirect to
 /// another site. An identity is a credential that outlives the session, so the user must know the
 /// password.
-pub async fn link(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
-    Form(form): Form<Own>,
-) -> Page {
+pub async fn link(Ctx { app, session }: Ctx, client: Client, Form(form): Form<Own>) -> Page {
     let provider = provider(&app)?;
-    let user = check_password(&app, &session, &client, &form.password).await?;
+    let user = check_password(&app, &session, &form.password).await?;
     let purpose = Purpose::Link {
         user: user.id,
         proof: Proof::Password(user.password.clone()),
@@ -255,7 +251,7 @@ pub async fn link(
 }
 
 /// `POST /account/oidc/unlink`.
-pub async fn unlink(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn unlink(Ctx { app, session }: Ctx) -> Page {
     let user = session.user_id()?;
     let mut tx = app.db.begin().await?;
     identity::delete_of_user(&mut tx, user).await?;

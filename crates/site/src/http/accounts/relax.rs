@@ -3,16 +3,15 @@
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::{Db, setting};
-use crate::http::web::error::{Page, PageError};
+use crate::http::web::context::Admin;
+use crate::http::web::error::Page;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::time;
-use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Form, State};
+use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The maximum number of hours, because an administrator may forget the setting.
@@ -52,14 +51,7 @@ pub struct Relax {
 }
 
 /// `POST /settings/relax`.
-pub async fn change(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Form(form): Form<Relax>,
-) -> Page {
-    if !session.viewer().is_admin() {
-        return Err(PageError::NotFound);
-    }
+pub async fn change(Admin { app, .. }: Admin, Form(form): Form<Relax>) -> Page {
     let hours: Option<u64> = form.hours.trim().parse().ok();
     let hours = hours.filter(|hours| *hours <= MAX_HOURS);
     let hours = hours.ok_or(Mistake::RelaxHours { max: MAX_HOURS })?;

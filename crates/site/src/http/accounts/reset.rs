@@ -12,10 +12,10 @@ use crate::db::password;
 use crate::db::user::User;
 use crate::db::{Executor, reset, totp};
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::parts::password_input;
-use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect};
@@ -38,11 +38,7 @@ async fn user_of_link(db: impl Executor, token: &str) -> Page<User> {
 }
 
 /// `GET /reset/{token}`.
-pub async fn form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(token): Path<String>,
-) -> Page {
+pub async fn form(Ctx { app, session }: Ctx, Path(token): Path<String>) -> Page {
     let user = user_of_link(&app.db, &token).await?;
     let main = html! {
         h1 { (t::ResetTitle) }

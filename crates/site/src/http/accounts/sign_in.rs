@@ -15,6 +15,7 @@ use crate::db::password;
 use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{Db, api_token, audit, identity, session, setting, totp};
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -54,7 +55,7 @@ fn back_input(session: &Session) -> Markup {
 }
 
 /// `GET /sign-in`.
-pub async fn sign_in_form(State(app): State<Arc<App>>, session: Session) -> Response {
+pub async fn sign_in_form(Ctx { app, session }: Ctx) -> Response {
     let main = html! {
         h1 { (t::SignIn) }
         @if let Some(provider) = &app.oidc {
@@ -190,12 +191,7 @@ async fn is_password(
 ///
 /// # Errors
 /// The password is wrong, too many were wrong, or the viewer is a guest.
-pub async fn check_password<'s>(
-    app: &App,
-    session: &'s Session,
-    _client: &Client,
-    password: &str,
-) -> Page<&'s User> {
+pub async fn check_password<'s>(app: &App, session: &'s Session, password: &str) -> Page<&'s User> {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     let stored = Some(user.password.as_str());
     let guesser = Some(Guesser::User(user.id));
@@ -299,17 +295,13 @@ async fn check_sign_up(db: &Db, token: Option<&str>) -> Page<()> {
 }
 
 /// `GET /sign-up`.
-pub async fn sign_up_form(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn sign_up_form(Ctx { app, session }: Ctx) -> Page {
     check_sign_up(&app.db, None).await?;
     Ok(sign_up_page(&session, t::SignUp))
 }
 
 /// `GET /sign-up/{token}`.
-pub async fn link_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(token): Path<String>,
-) -> Page {
+pub async fn link_form(Ctx { app, session }: Ctx, Path(token): Path<String>) -> Page {
     check_sign_up(&app.db, Some(&token)).await?;
     Ok(sign_up_page(&session, t::SignUp))
 }
@@ -388,11 +380,7 @@ pub async fn sign_up(
 }
 
 /// `GET /setup/{token}`: the first administrator.
-pub async fn setup_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(token): Path<String>,
-) -> Page {
+pub async fn setup_form(Ctx { app, session }: Ctx, Path(token): Path<String>) -> Page {
     if !app.is_setup(&token) {
         return Err(PageError::NotFound);
     }
@@ -415,7 +403,7 @@ pub async fn setup(
 }
 
 /// `POST /sign-out`.
-pub async fn sign_out(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn sign_out(Ctx { app, session }: Ctx) -> Page {
     if let Some(token) = &session.token {
         let mut tx = app.db.begin().await?;
         session::delete(&mut tx, token.digest()).await?;
@@ -467,7 +455,7 @@ pub async fn kept_inputs(db: &Db, user: i64) -> Page<Markup> {
 }
 
 /// `GET /password`.
-pub async fn password_form(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn password_form(Ctx { app, session }: Ctx) -> Page {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     let main = html! {
         h1 { (t::PasswordChange) }
@@ -495,14 +483,13 @@ pub struct NewPassword {
 
 /// `POST /password`.
 pub async fn change_password(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     client: Client,
     Form(form): Form<NewPassword>,
 ) -> Page {
     let user = session.user.as_ref().ok_or(PageError::SignIn)?;
     account::check_password(&form.new)?;
-    match check_password(&app, &session, &client, &form.old).await {
+    match check_password(&app, &session, &form.old).await {
         Err(PageError::Invalid(_)) => Err(Mistake::WrongPresentPassword.into()),
         checked => checked,
     }?;

@@ -5,6 +5,7 @@ use crate::core::account::MAX_NAME;
 use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::api_token::{self, Scope};
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -13,11 +14,10 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::vocabulary;
 use crate::text::t;
-use axum::extract::{Form, Path, State};
+use axum::extract::{Form, Path};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Render, html};
 use serde::Deserialize;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The maximum number of tokens of one user.
@@ -32,7 +32,7 @@ const SCOPES: [(&str, &dyn Render); 3] = [
 ];
 
 /// `GET /account/tokens`.
-pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn show(Ctx { app, session }: Ctx) -> Page {
     tokens_page(&app, &session, None).await
 }
 
@@ -88,7 +88,7 @@ pub struct New {
 }
 
 /// `POST /account/tokens`.
-pub async fn make(State(app): State<Arc<App>>, session: Session, Form(form): Form<New>) -> Page {
+pub async fn make(Ctx { app, session }: Ctx, Form(form): Form<New>) -> Page {
     let user = session.user_id()?;
     check_name(&form.name, MAX_NAME)?;
     if !(1..=MAX_DAYS).contains(&form.days) {
@@ -118,7 +118,7 @@ pub async fn make(State(app): State<Arc<App>>, session: Session, Form(form): For
 }
 
 /// `POST /account/tokens/{id}/delete`.
-pub async fn delete(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn delete(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let user = session.user_id()?;
     let mut tx = app.db.begin().await?;
     if api_token::delete(&mut tx, id, user).await? == 0 {

@@ -6,6 +6,7 @@ use crate::core::time::Time;
 use crate::core::totp as rules;
 use crate::db::{audit, credential, reset, session as sessions, totp, user};
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -29,7 +30,7 @@ fn code_input() -> Markup {
 }
 
 /// `GET /account/totp`.
-pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn show(Ctx { app, session }: Ctx) -> Page {
     let id = session.user_id()?;
     let generator = totp::of_user(&app.db, id).await?;
     let is_on = generator.is_some_and(|found| found.confirmed().is_some());
@@ -61,13 +62,8 @@ pub struct Password {
 }
 
 /// `POST /account/totp/new`: shows a new secret.
-pub async fn propose(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
-    Form(form): Form<Password>,
-) -> Page {
-    let user = check_password(&app, &session, &client, &form.password).await?;
+pub async fn propose(Ctx { app, session }: Ctx, Form(form): Form<Password>) -> Page {
+    let user = check_password(&app, &session, &form.password).await?;
     let secret = rules::new_secret();
     let mut tx = app.db.begin().await?;
     let found = totp::of_user(&mut tx, user.id).await?;
@@ -111,11 +107,7 @@ fn admit_code(app: &App, user: i64) -> Page<()> {
 }
 
 /// `POST /account/totp/confirm`: shows recovery codes.
-pub async fn confirm(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Form(form): Form<Code>,
-) -> Page {
+pub async fn confirm(Ctx { app, session }: Ctx, Form(form): Form<Code>) -> Page {
     let id = session.user_id()?;
     admit_code(&app, id)?;
     let mut tx = app.db.begin().await?;
@@ -152,13 +144,8 @@ pub struct Off {
 }
 
 /// `POST /account/totp/off`.
-pub async fn turn_off(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
-    Form(form): Form<Off>,
-) -> Page {
-    let user = check_password(&app, &session, &client, &form.password).await?;
+pub async fn turn_off(Ctx { app, session }: Ctx, Form(form): Form<Off>) -> Page {
+    let user = check_password(&app, &session, &form.password).await?;
     admit_code(&app, user.id)?;
     let mut tx = app.db.begin().await?;
     if !totp::accept(&mut tx, user.id, &form.code, Time::now()).await? {

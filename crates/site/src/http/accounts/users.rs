@@ -10,6 +10,7 @@ use crate::db::setting::{self, SignUp};
 use crate::db::user::{self, Role, User};
 use crate::db::{Tx, merge, reset, session, totp};
 use crate::http::problems::Place;
+use crate::http::web::context::Admin;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -18,12 +19,10 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::vocabulary;
 use crate::text::t;
-use axum::extract::{Form, Path, Query, Request, State};
-use axum::middleware::Next;
+use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 const ROLES: [(&str, &dyn Render); 3] = [
     ("user", &t::RoleUser),
@@ -36,26 +35,7 @@ const SIGN_UPS: [(&str, &dyn Render); 3] = [
     ("closed", &t::SignUpClosed),
 ];
 
-/// The id of an administrator.
-///
-/// # Errors
-/// The viewer is not an administrator, so the page does not exist.
-pub fn check_admin(session: &Session) -> Page<i64> {
-    let id = session
-        .viewer()
-        .id()
-        .filter(|_| session.viewer().is_admin());
-    id.ok_or(PageError::NotFound)
-}
-
-/// Checks the rights before a handler reads the address and the form of a request.
-pub async fn only_admins(session: Session, request: Request, next: Next) -> Page {
-    check_admin(&session)?;
-    Ok(next.run(request).await)
-}
-
-async fn find(app: &App, session: &Session, id: i64) -> Page<User> {
-    check_admin(session)?;
+async fn find(app: &App, id: i64) -> Page<User> {
     user::by_id(&app.db, id).await?.ok_or(PageError::NotFound)
 }
 
@@ -68,12 +48,7 @@ async fn check_has_admin(tx: &mut Tx) -> Page<()> {
 }
 
 /// `GET /users`.
-pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(place): Query<Place>,
-) -> Page {
-    check_admin(&session)?;
+pub async fn list(Admin { app, session, .. }: Admin, Query(place): Query<Place>) -> Page {
     let users = user::page(&app.db, place.after.unwrap_or(0), PAGE_ROWS).await?;
     let main = html! {
         h1 { (t::Users) }
@@ -107,7 +82,7 @@ pub async fn list(
 }
 
 /// `GET /users/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Admin { app, session, .. }: Admin, Path(id): Path<i64>) -> Page {
     user_page(&app, &session, id, None).await
 }
 
@@ -123,7 +98,7 @@ fn confirmation(action: &str, words: impl Render, extra: &Markup) -> Markup {
 
 /// The page, with a newly created link.
 async fn user_page(app: &App, session: &Session, id: i64, link: Option<&str>) -> Page {
-    let found = find(app, session, id).await?;
+    let found = find(app, id).await?;
     let generator = totp::of_user(&app.db, id).await?;
     let has_totp = generator.is_some_and(|one| one.confirmed().is_some());
     let path = format!("/users/{id}");
@@ -183,12 +158,11 @@ pub struct Change {
 
 /// `POST /users/{id}`.
 pub async fn change(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Admin { app, .. }: Admin,
     Path(id): Path<i64>,
     Form(form): Form<Change>,
 ) -> Page {
-    let found = find(&app, &session, id).await?;
+    let found = find(&app, id).await?;
     let disabled_at = form
         .disabled
         .map(|_| found.disabled_at.unwrap_or_else(Time::now));
@@ -204,12 +178,11 @@ pub async fn change(
 
 /// `POST /users/{id}/profile`.
 pub async fn change_profile(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Admin { app, .. }: Admin,
     Path(id): Path<i64>,
     Form(form): Form<Profile>,
 ) -> Page {
-    find(&app, &session, id).await?;
+    find(&app, id).await?;
     let (name, email) = form.read()?;
     let mut tx = app.db.begin().await?;
     user::set_profile(&mut tx, id, name, email).await?;
@@ -218,12 +191,8 @@ pub async fn change_profile(
 }
 
 /// `POST /users/{id}/reset`.
-pub async fn make_reset_link(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    find(&app, &session, id).await?;
+pub async fn make_reset_link(Admin { app, session, .. }: Admin, Path(id): Path<i64>) -> Page {
+    find(&app, id).await?;
     let token = Token::random();
     let now = Time::now();
     let mut tx = app.db.begin().await?;
@@ -235,12 +204,8 @@ pub async fn make_reset_link(
 }
 
 /// `POST /users/{id}/sessions/end`.
-pub async fn end_sessions(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    find(&app, &session, id).await?;
+pub async fn end_sessions(Admin { app, .. }: Admin, Path(id): Path<i64>) -> Page {
+    find(&app, id).await?;
     let mut tx = app.db.begin().await?;
     session::delete_of_user(&mut tx, id).await?;
     tx.commit().await?;
@@ -248,12 +213,8 @@ pub async fn end_sessions(
 }
 
 /// `POST /users/{id}/totp/off`.
-pub async fn turn_totp_off(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    find(&app, &session, id).await?;
+pub async fn turn_totp_off(Admin { app, .. }: Admin, Path(id): Path<i64>) -> Page {
+    find(&app, id).await?;
     let mut tx = app.db.begin().await?;
     totp::remove(&mut tx, id).await?;
     tx.commit().await?;
@@ -279,13 +240,11 @@ fn check_confirmation(found: &User, confirm: &str, own: i64) -> Page<()> {
 
 /// `POST /users/{id}/delete`.
 pub async fn delete(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Admin { app, own, .. }: Admin,
     Path(id): Path<i64>,
     Form(form): Form<Delete>,
 ) -> Page {
-    let own = check_admin(&session)?;
-    let found = find(&app, &session, id).await?;
+    let found = find(&app, id).await?;
     check_confirmation(&found, &form.confirm, own)?;
     let mut tx = app.db.begin().await?;
     merge::delete(&mut tx, id, own).await?;
@@ -303,13 +262,11 @@ pub struct Merge {
 
 /// `POST /users/{id}/merge`.
 pub async fn merge(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Admin { app, own, .. }: Admin,
     Path(id): Path<i64>,
     Form(form): Form<Merge>,
 ) -> Page {
-    let own = check_admin(&session)?;
-    find(&app, &session, id).await?;
+    find(&app, id).await?;
     let mut tx = app.db.begin().await?;
     let from = user::by_id(&mut tx, id).await?.ok_or(PageError::NotFound)?;
     check_confirmation(&from, &form.confirm, own)?;
@@ -332,12 +289,11 @@ pub async fn merge(
 }
 
 /// `GET /settings`.
-pub async fn settings(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn settings(Admin { app, session, .. }: Admin) -> Page {
     settings_page(&app, &session, None).await
 }
 
 async fn settings_page(app: &App, session: &Session, link: Option<&str>) -> Page {
-    check_admin(session)?;
     let sign_up = setting::sign_up(&app.db).await?;
     let main = html! {
         h1 { (t::UsersSignUp) }
@@ -365,11 +321,9 @@ pub struct Settings {
 
 /// `POST /settings`.
 pub async fn change_settings(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Admin { app, session, .. }: Admin,
     Form(form): Form<Settings>,
 ) -> Page {
-    check_admin(&session)?;
     let token = Token::random();
     let digest = match form.sign_up {
         SignUp::Link => hex(&token.digest()),

@@ -1,41 +1,40 @@
 //! Balloons for solved problems, for the staff.
 
-use super::scene::Scene;
+use super::view::{ContestView, Managed};
 use crate::app::App;
 use crate::core::balloons::{Balloon, balloons};
 use crate::core::party::Party;
 use crate::core::time::Time;
 use crate::db::balloon;
 use crate::db::commits;
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::live_page;
 use crate::http::web::parts::{empty, time};
-use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Form, Path, State};
+use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// The balloons that the list shows now.
-pub async fn listed(app: &App, party: Party, scene: &Scene) -> Page<Vec<Balloon>> {
+pub async fn listed(app: &App, party: Party, view: &ContestView) -> Page<Vec<Balloon>> {
     let commits = *commits().borrow();
-    let delivered = balloon::delivered(&app.db, scene.contest.id).await?;
-    let data = app.rankings.data(&app.db, scene.contest.id, commits);
+    let delivered = balloon::delivered(&app.db, view.contest.id).await?;
+    let data = app.rankings.data(&app.db, view.contest.id, commits);
     let data = data.await?;
-    let in_freeze = scene.contest.balloons_in_freeze;
+    let in_freeze = view.contest.balloons_in_freeze;
     let work = move || balloons(&data, delivered, in_freeze, Time::now());
     Ok(app.limits.rendering.run(party, work).await?)
 }
 
 /// `GET /contests/{id}/balloons`.
-pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
-    let rows = listed(&app, session.party(), &scene).await?;
-    let in_freeze = scene.contest.balloons_in_freeze;
+pub async fn list(Managed(Ctx { app, session }, view): Managed) -> Page {
+    let id = view.contest.id;
+    let rows = listed(&app, session.party(), &view).await?;
+    let in_freeze = view.contest.balloons_in_freeze;
     let main = html! {
-        (scene.top(&session, Some(&t::Balloons)))
+        (view.top(&session, Some(&t::Balloons)))
         h2 { (t::Balloons) }
         div data-live {
             @if rows.is_empty() { (empty(t::BalloonsEmpty, None)) }
@@ -119,14 +118,11 @@ pub struct Delivery {
 
 /// `POST /contests/{id}/balloons`: records that a balloon was delivered, or that it was not.
 pub async fn deliver(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Delivery>,
+    Checked(Managed(Ctx { app, session }, view), Form(form)): Checked<Managed, Form<Delivery>>,
 ) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let user = session.user_id()?;
-    let rows = listed(&app, session.party(), &scene).await?;
+    let rows = listed(&app, session.party(), &view).await?;
     let is_this =
         |one: &Balloon| (one.round_problem, one.participant) == (form.problem, form.participant);
     if !rows.iter().any(is_this) {
@@ -150,12 +146,9 @@ pub struct InFreeze {
 
 /// `POST /contests/{id}/balloons/freeze`.
 pub async fn set_in_freeze(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<InFreeze>,
+    Checked(Managed(Ctx { app, .. }, view), Form(form)): Checked<Managed, Form<InFreeze>>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let mut tx = app.db.begin().await?;
     balloon::set_in_freeze(&mut tx, id, form.in_freeze.is_some()).await?;
     tx.commit().await?;

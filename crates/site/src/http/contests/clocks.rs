@@ -1,20 +1,18 @@
 //! The times of a round as a participant sees them, and the clock that a participant starts.
 
-use super::scene::Scene;
-use crate::app::App;
+use super::view::ContestView;
 use crate::core::participant::OwnTimes;
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole, Round};
 use crate::db::participant;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::parts::time;
 use crate::http::web::refusal::Refusal;
-use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
-use std::sync::Arc;
 
 /// The times of a round.
 pub fn facts(round: &Round, times: &OwnTimes) -> Markup {
@@ -64,13 +62,13 @@ pub fn start_form(round: &Round, times: &OwnTimes, now: Time) -> Markup {
 }
 
 /// `POST /rounds/{id}/start`.
-pub async fn start(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn start(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let round = contest::round(&app.db, id).await?;
     let round = round.ok_or(PageError::NotFound)?;
-    let scene = Scene::of(&app, &session, round.contest_id).await?;
+    let view = ContestView::of(&app, &session, round.contest_id).await?;
     let now = Time::now();
-    let times = scene.times(id, round.schedule());
-    if !scene.access.sees_round(times.opens, now) {
+    let times = view.times(id, round.schedule());
+    if !view.access.sees_round(times.opens, now) {
         return Err(PageError::NotFound);
     }
     let user = session.user_id()?;
@@ -79,10 +77,10 @@ pub async fn start(State(app): State<Arc<App>>, session: Session, Path(id): Path
     }
     if times.starts_until.is_some() {
         let mut tx = app.db.begin().await?;
-        if !scene.access.manage {
+        if !view.access.manage {
             contest::join(&mut tx, round.contest_id, user, MemberRole::Contestant, now).await?;
         }
-        let is_staff = scene.access.manage;
+        let is_staff = view.access.manage;
         let one = participant::ensure(&mut tx, round.contest_id, user, is_staff).await?;
         participant::start(&mut tx, one.id, id, now).await?;
         tx.commit().await?;

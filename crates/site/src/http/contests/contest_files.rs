@@ -1,13 +1,14 @@
 //! Files of contests. They are sent as attachments without a type, so that no browser opens them as
 //! pages of the site.
 
-use super::scene::Scene;
+use super::view::{ContestView, Managed, Viewed};
 use crate::app::App;
 use crate::core::contest_file::{self as rule, MAX_DESCRIPTION, MAX_FILE_NAME, MAX_FILES};
 use crate::core::time::Time;
 use crate::db::Executor;
 use crate::db::contest::{self, Round};
 use crate::db::contest_file::{self, ContestFile, Fields, FileAudience};
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -16,46 +17,43 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::upload::{self, StoredUpload};
 use crate::text::t;
-use axum::extract::{Multipart, Path, State};
+use axum::extract::{Multipart, Path};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
-use std::sync::Arc;
 
 /// The type of all files.
 const MEDIA: &str = "application/octet-stream";
 const AUDIENCES: [(&str, &dyn Render); 2] = [("all", &t::FileForAll), ("staff", &t::FileForStaff)];
 
-fn is_seen(scene: &Scene, file: &ContestFile, now: Time) -> bool {
-    let begins = file
-        .round()
-        .map(|(id, times)| scene.times(id, times).begins);
-    rule::is_seen(scene.access, file.audience, begins, now)
+fn is_seen(view: &ContestView, file: &ContestFile, now: Time) -> bool {
+    let begins = file.round().map(|(id, times)| view.times(id, times).begins);
+    rule::is_seen(view.access, file.audience, begins, now)
 }
 
 /// The files of a contest that the viewer may download now.
-pub async fn listed(app: &App, scene: &Scene) -> Page<Vec<ContestFile>> {
+pub async fn listed(app: &App, view: &ContestView) -> Page<Vec<ContestFile>> {
     let now = Time::now();
-    let mut files = contest_file::all(&app.db, scene.contest.id).await?;
-    files.retain(|file| is_seen(scene, file, now));
+    let mut files = contest_file::all(&app.db, view.contest.id).await?;
+    files.retain(|file| is_seen(view, file, now));
     Ok(files)
 }
 
 /// A file that the viewer may download now.
-pub async fn find(app: &App, session: &Session, id: i64) -> Page<(Scene, ContestFile)> {
+pub async fn find(app: &App, session: &Session, id: i64) -> Page<(ContestView, ContestFile)> {
     let file = contest_file::by_id(&app.db, id).await?;
     let file = file.ok_or(PageError::NotFound)?;
-    let scene = Scene::of(app, session, file.contest_id).await?;
-    if is_seen(&scene, &file, Time::now()) {
-        Ok((scene, file))
+    let view = ContestView::of(app, session, file.contest_id).await?;
+    if is_seen(&view, &file, Time::now()) {
+        Ok((view, file))
     } else {
         Err(PageError::NotFound)
     }
 }
 
-async fn managed(app: &App, session: &Session, id: i64) -> Page<(Scene, ContestFile)> {
-    let (scene, file) = find(app, session, id).await?;
-    if scene.access.manage {
-        Ok((scene, file))
+async fn managed(app: &App, session: &Session, id: i64) -> Page<(ContestView, ContestFile)> {
+    let (view, file) = find(app, session, id).await?;
+    if view.access.manage {
+        Ok((view, file))
     } else {
         Err(PageError::NotFound)
     }
@@ -72,16 +70,16 @@ fn size(bytes: i64) -> Markup {
 }
 
 /// `GET /contests/{id}/files`.
-pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
-    let files = listed(&app, &scene).await?;
+pub async fn list(Viewed(Ctx { app, session }, view): Viewed) -> Page {
+    let id = view.contest.id;
+    let files = listed(&app, &view).await?;
     let rounds = contest::rounds(&app.db, id).await?;
     let main = html! {
-        (scene.top(&session, Some(&t::Files)))
+        (view.top(&session, Some(&t::Files)))
         h2 { (t::Files) }
         @if files.is_empty() { (empty(t::FilesEmpty, None)) }
-        @else { (table(&scene, &files)) }
-        @if scene.access.manage {
+        @else { (table(&view, &files)) }
+        @if view.access.manage {
             h2 { (t::FileAdd) }
             form.fields method="post" enctype="multipart/form-data" {
                 (inputs(None, &rounds))
@@ -92,8 +90,8 @@ pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     Ok(page(&session, t::Files, main).into_response())
 }
 
-fn table(scene: &Scene, files: &[ContestFile]) -> Markup {
-    let staff = scene.access.manage;
+fn table(view: &ContestView, files: &[ContestFile]) -> Markup {
+    let staff = view.access.manage;
     html! {
         div.scroll { table {
             thead { tr {
@@ -151,7 +149,7 @@ fn inputs(file: Option<&ContestFile>, rounds: &[Round]) -> Markup {
 /// The fields of a form. An empty file keeps the existing one.
 async fn fields(
     app: &App,
-    scene: &Scene,
+    view: &ContestView,
     before: Option<&ContestFile>,
     upload: &StoredUpload,
 ) -> Page<Fields> {
@@ -173,7 +171,7 @@ async fn fields(
         text => {
             let id = text.parse().map_err(|_| PageError::NotFound)?;
             let round = contest::round(&app.db, id).await?;
-            let round = round.filter(|round| round.contest_id == scene.contest.id);
+            let round = round.filter(|round| round.contest_id == view.contest.id);
             Some(round.ok_or(PageError::NotFound)?.id)
         }
     };
@@ -196,8 +194,8 @@ async fn fields(
     })
 }
 
-fn to_list(scene: &Scene) -> Page {
-    Ok(Redirect::to(&format!("/contests/{}/files", scene.contest.id)).into_response())
+fn to_list(view: &ContestView) -> Page {
+    Ok(Redirect::to(&format!("/contests/{}/files", view.contest.id)).into_response())
 }
 
 async fn check_count(db: impl Executor, contest: i64) -> Page<()> {
@@ -208,38 +206,33 @@ async fn check_count(db: impl Executor, contest: i64) -> Page<()> {
 }
 
 /// `POST /contests/{id}/files`.
-pub async fn add(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn add(Managed(Ctx { app, session }, view): Managed, form: Multipart) -> Page {
+    let id = view.contest.id;
     // A form is read only for a contest that the viewer manages.
-    let scene = Scene::managed(&app, &session, id).await?;
     let user = session.user_id()?;
     check_count(&app.db, id).await?;
     let upload = StoredUpload::read(&app, user, form).await?;
-    let fields = fields(&app, &scene, None, &upload).await?;
+    let fields = fields(&app, &view, None, &upload).await?;
     let mut tx = app.db.begin().await?;
     // Other files may have arrived at the same time.
     check_count(&mut tx, id).await?;
     contest_file::insert(&mut tx, id, &fields, user, Time::now()).await?;
     tx.commit().await?;
-    to_list(&scene)
+    to_list(&view)
 }
 
 /// `GET /contest-files/{id}`: the file itself.
-pub async fn load(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn load(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (_, file) = find(&app, &session, id).await?;
     upload::download(&app, &file.digest, &file.name, MEDIA).await
 }
 
 /// `GET /contest-files/{id}/edit`.
-pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, file) = managed(&app, &session, id).await?;
-    let rounds = contest::rounds(&app.db, scene.contest.id).await?;
+pub async fn edit_form(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    let (view, file) = managed(&app, &session, id).await?;
+    let rounds = contest::rounds(&app.db, view.contest.id).await?;
     let main = html! {
-        (scene.top(&session, Some(&file.name.as_str())))
+        (view.top(&session, Some(&file.name.as_str())))
         h2 { (file.name) }
         form.fields method="post" enctype="multipart/form-data" {
             (inputs(Some(&file), &rounds))
@@ -253,27 +246,22 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
 }
 
 /// `POST /contest-files/{id}/edit`.
-pub async fn edit(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
-    let (scene, file) = managed(&app, &session, id).await?;
+pub async fn edit(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
+    let (view, file) = managed(&app, &session, id).await?;
     let user = session.user_id()?;
     let upload = StoredUpload::read(&app, user, form).await?;
-    let fields = fields(&app, &scene, Some(&file), &upload).await?;
+    let fields = fields(&app, &view, Some(&file), &upload).await?;
     let mut tx = app.db.begin().await?;
     contest_file::update(&mut tx, id, &fields, user, Time::now()).await?;
     tx.commit().await?;
-    to_list(&scene)
+    to_list(&view)
 }
 
 /// `POST /contest-files/{id}/delete`.
-pub async fn delete(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, _) = managed(&app, &session, id).await?;
+pub async fn delete(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    let (view, _) = managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     contest_file::delete(&mut tx, id).await?;
     tx.commit().await?;
-    to_list(&scene)
+    to_list(&view)
 }

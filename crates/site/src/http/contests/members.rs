@@ -1,6 +1,6 @@
 //! Members of contests, and the links with which users enter.
 
-use super::scene::Scene;
+use super::view::{ContestView, Managed};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::Token;
@@ -8,6 +8,7 @@ use crate::db::Executor;
 use crate::db::contest::{self, Contest, MemberRole};
 use crate::db::participant;
 use crate::db::user;
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -16,11 +17,10 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::vocabulary;
 use crate::text::t;
-use axum::extract::{Form, Path, State};
+use axum::extract::{Form, Path};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Render, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 const ROLES: [(&str, &dyn Render); 4] = [
     ("contestant", &t::MemberContestant),
@@ -30,16 +30,16 @@ const ROLES: [(&str, &dyn Render); 4] = [
 ];
 
 /// `GET /contests/{id}/members`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     members_page(&app, &session, id, None).await
 }
 
 /// The page, with a newly created link.
 async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>) -> Page {
-    let scene = Scene::managed(app, session, id).await?;
+    let view = ContestView::managed(app, session, id).await?;
     let members = contest::members(&app.db, id).await?;
     let main = html! {
-        (scene.top(session, Some(&t::ContestTabMembers)))
+        (view.top(session, Some(&t::ContestTabMembers)))
         h2 { (t::ContestTabMembers) }
         div.scroll { table {
             thead { tr { th { (t::Login) } th { (t::Name) } th { (t::Role) } } }
@@ -81,12 +81,9 @@ pub struct Change {
 
 /// `POST /contests/{id}/members`.
 pub async fn change(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Change>,
+    Checked(Managed(Ctx { app, .. }, view), Form(form)): Checked<Managed, Form<Change>>,
 ) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let found = user::by_login(&app.db, &form.login).await?;
     let user = found.ok_or(Mistake::UnknownUser)?;
     let role = match form.role.as_str() {
@@ -96,7 +93,7 @@ pub async fn change(
     let mut tx = app.db.begin().await?;
     let before = contest::role(&mut tx, id, user.id).await?;
     let concerns_owner = [before, role].contains(&Some(MemberRole::Owner));
-    if concerns_owner && !scene.access.own {
+    if concerns_owner && !view.access.own {
         return Err(Refusal::OwnersOnly.into());
     }
     match role {
@@ -124,8 +121,8 @@ pub async fn change(
 }
 
 /// `POST /contests/{id}/link`.
-pub async fn make_link(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    Scene::managed(&app, &session, id).await?;
+pub async fn make_link(Managed(Ctx { app, session }, view): Managed) -> Page {
+    let id = view.contest.id;
     let token = Token::random();
     let mut tx = app.db.begin().await?;
     contest::set_entry_link(&mut tx, id, token.digest(), Time::now()).await?;
@@ -136,12 +133,8 @@ pub async fn make_link(State(app): State<Arc<App>>, session: Session, Path(id): 
 }
 
 /// `POST /contests/{id}/link/delete`.
-pub async fn delete_link(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    Scene::managed(&app, &session, id).await?;
+pub async fn delete_link(Managed(Ctx { app, .. }, view): Managed) -> Page {
+    let id = view.contest.id;
     let mut tx = app.db.begin().await?;
     contest::delete_entry_link(&mut tx, id).await?;
     tx.commit().await?;
@@ -155,11 +148,7 @@ async fn contest_of_link(db: impl Executor, token: &str) -> Page<Contest> {
 }
 
 /// `GET /enter/{token}`.
-pub async fn enter_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(token): Path<String>,
-) -> Page {
+pub async fn enter_form(Ctx { app, session }: Ctx, Path(token): Path<String>) -> Page {
     let contest = contest_of_link(&app.db, &token).await?;
     let main = html! {
         h1 { (contest.name) }
@@ -176,11 +165,7 @@ pub async fn enter_form(
 }
 
 /// `POST /enter/{token}`.
-pub async fn enter(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(token): Path<String>,
-) -> Page {
+pub async fn enter(Ctx { app, session }: Ctx, Path(token): Path<String>) -> Page {
     contest_of_link(&app.db, &token).await?;
     let Ok(user) = session.user_id() else {
         // The session has ended since the page was loaded.

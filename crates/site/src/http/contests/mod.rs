@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `scene` | a contest as its viewer may see it |
+//! | `view` | a contest as its viewer may see it |
 //! | `rounds`, `rules` | rounds and their problems; their scoring |
 //! | `members` | members and entry links |
 //! | `participants`, `clocks` | users and teams, and their own times |
@@ -22,12 +22,13 @@ mod prints;
 pub mod ranking;
 mod rounds;
 mod rules;
-pub mod scene;
+pub mod view;
 
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole, Visibility};
 use crate::http::problems::{MAX_NAME, Place};
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, page};
 use crate::http::web::parts::{PAGE_ROWS, button_link, check_name, empty, round_state, select};
@@ -35,13 +36,13 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::text::t;
 use axum::Router;
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Query};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::{get, post};
 use maud::{Markup, Render, html};
-use scene::Scene;
 use serde::Deserialize;
 use std::sync::Arc;
+use view::{Managed, Viewed};
 
 /// Pages that receive large files.
 pub fn uploads() -> Router<Arc<App>> {
@@ -154,11 +155,7 @@ const VISIBILITIES: [(&str, &dyn Render); 2] = [
 ];
 
 /// `GET /contests`.
-pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(place): Query<Place>,
-) -> Page {
+pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page {
     let viewer = session.viewer();
     let before = place.before.unwrap_or(i64::MAX);
     let user = viewer.id().unwrap_or(-1);
@@ -235,11 +232,7 @@ pub async fn form(session: Session) -> Page {
 }
 
 /// `POST /contests/new`.
-pub async fn create(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Form(fields): Form<Fields>,
-) -> Page {
+pub async fn create(Ctx { app, session }: Ctx, Form(fields): Form<Fields>) -> Page {
     let user = session.user_id()?;
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
@@ -254,18 +247,18 @@ pub async fn create(
 }
 
 /// `GET /contests/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
+pub async fn show(Viewed(Ctx { app, session }, view): Viewed) -> Page {
+    let id = view.contest.id;
     let now = Time::now();
     let rounds = contest::rounds(&app.db, id).await?;
     let problems = contest::problems(&app.db, id).await?;
     let rounds: Vec<_> = rounds
         .into_iter()
-        .map(|round| (scene.times(round.id, round.schedule()), round))
-        .filter(|(times, _)| scene.access.sees_round(times.opens, now))
+        .map(|round| (view.times(round.id, round.schedule()), round))
+        .filter(|(times, _)| view.access.sees_round(times.opens, now))
         .collect();
     let main = html! {
-        (scene.top(&session, None))
+        (view.top(&session, None))
         @for (times, round) in &rounds {
             section.round {
                 header {
@@ -273,7 +266,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                     (round_state(times.begins, times.ends, now))
                 }
                 (clocks::facts(round, times))
-                @if scene.access.sees_round(times.begins, now) {
+                @if view.access.sees_round(times.begins, now) {
                     ul.problems {
                         @for one in problems.iter().filter(|one| one.round_id == round.id) {
                             li {
@@ -284,10 +277,10 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                         }
                     }
                 }
-                @if scene.access.take_part && !scene.access.manage {
+                @if view.access.take_part && !view.access.manage {
                     (clocks::start_form(round, times, now))
                 }
-                @if scene.access.manage {
+                @if view.access.manage {
                     p { a.button.second href={ "/rounds/" (round.id) } { (t::ContestChangeRound) } }
                 }
             }
@@ -295,21 +288,21 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
         @if rounds.is_empty() {
             @let next = format!("/contests/{id}/edit");
             @let next: Option<(&str, &dyn Render)> =
-                scene.access.manage.then_some((&next, &t::ContestAddRound));
+                view.access.manage.then_some((&next, &t::ContestAddRound));
             (empty(t::ContestNoRound, next))
         }
     };
-    Ok(page(&session, &scene.contest.name, main).into_response())
+    Ok(page(&session, &view.contest.name, main).into_response())
 }
 
 /// `GET /contests/{id}/edit`.
-pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+pub async fn edit_form(Managed(Ctx { session, .. }, view): Managed) -> Page {
+    let id = view.contest.id;
     let main = html! {
-        (scene.top(&session, Some(&t::Settings)))
+        (view.top(&session, Some(&t::Settings)))
         h2 { (t::Settings) }
         form.fields method="post" {
-            (inputs(&scene.contest.name, scene.contest.visibility))
+            (inputs(&view.contest.name, view.contest.visibility))
             button { (t::Save) }
         }
         div.actions {
@@ -318,7 +311,7 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
                     button { (t::ContestCopy) }
                 }
             }
-            @if scene.access.own { a href={ "/contests/" (id) "/delete" } { (t::ContestDelete) } }
+            @if view.access.own { a href={ "/contests/" (id) "/delete" } { (t::ContestDelete) } }
         }
         h2 { (t::ContestAddRound) }
         form.fields method="post" action={ "/contests/" (id) "/rounds" } {
@@ -331,12 +324,9 @@ pub async fn edit_form(State(app): State<Arc<App>>, session: Session, Path(id): 
 
 /// `POST /contests/{id}/edit`.
 pub async fn edit(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(fields): Form<Fields>,
+    Checked(Managed(Ctx { app, session }, view), Form(fields)): Checked<Managed, Form<Fields>>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let mut tx = app.db.begin().await?;
     let found = contest::by_id(&mut tx, id).await?;
     let found = found.ok_or(PageError::NotFound)?;

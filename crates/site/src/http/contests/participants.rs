@@ -1,10 +1,11 @@
 //! Participants of a contest: users and teams, and their individual settings.
 
-use super::scene::Scene;
+use super::view::{ContestView, Managed};
 use crate::app::App;
 use crate::db::participant::{self, Entry, Participant, TeamMember};
 use crate::db::{contest, user};
 use crate::http::problems::MAX_NAME;
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -12,22 +13,21 @@ use crate::http::web::parts::check_name;
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::text::{Message, t};
-use axum::extract::{Form, Path, State};
+use axum::extract::{Form, Path};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// The largest delay, extra time and adjustment, in minutes.
 const MAX_MINUTES: i64 = 60 * 24 * 366;
 
 /// `GET /contests/{id}/participants`.
-pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+pub async fn list(Managed(Ctx { app, session }, view): Managed) -> Page {
+    let id = view.contest.id;
     let participants = participant::all(&app.db, id).await?;
     let members = participant::members(&app.db, id).await?;
     let main = html! {
-        (scene.top(&session, Some(&t::ContestTabParticipants)))
+        (view.top(&session, Some(&t::ContestTabParticipants)))
         h2 { (t::ContestTabParticipants) }
         div.scroll { table {
             thead { tr {
@@ -107,12 +107,9 @@ pub struct NewTeam {
 
 /// `POST /contests/{id}/participants`: adds a team.
 pub async fn create(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<NewTeam>,
+    Checked(Managed(Ctx { app, .. }, view), Form(form)): Checked<Managed, Form<NewTeam>>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     check_name(&form.name, MAX_NAME)?;
     let fields = participant::Fields {
         name: form.name.trim().to_owned(),
@@ -125,15 +122,18 @@ pub async fn create(
 }
 
 /// A participant that the viewer may change.
-async fn managed(app: &App, session: &Session, id: i64) -> Page<(Scene, Participant)> {
+async fn managed(app: &App, session: &Session, id: i64) -> Page<(ContestView, Participant)> {
     let one = participant::by_id(&app.db, id).await?;
     let one = one.ok_or(PageError::NotFound)?;
-    Ok((Scene::managed(app, session, one.contest_id).await?, one))
+    Ok((
+        ContestView::managed(app, session, one.contest_id).await?,
+        one,
+    ))
 }
 
 /// `GET /participants/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, one) = managed(&app, &session, id).await?;
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    let (view, one) = managed(&app, &session, id).await?;
     let title = match one.user_id {
         Some(user) if one.name.is_empty() => user::by_id(&app.db, user)
             .await?
@@ -142,7 +142,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
     };
     let members = participant::members(&app.db, one.contest_id).await?;
     let main = html! {
-        (scene.top(&session, Some(&title)))
+        (view.top(&session, Some(&title)))
         h2 { (title) }
         (form(&one))
         @if one.user_id.is_none() { (team(id, &members)) }
@@ -220,12 +220,7 @@ pub struct Edit {
 }
 
 /// `POST /participants/{id}`.
-pub async fn edit(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Edit>,
-) -> Page {
+pub async fn edit(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Form<Edit>) -> Page {
     let (_, one) = managed(&app, &session, id).await?;
     if one.user_id.is_none() || !form.name.trim().is_empty() {
         check_name(&form.name, MAX_NAME)?;
@@ -264,8 +259,7 @@ pub struct Member {
 
 /// `POST /participants/{id}/members`.
 pub async fn add_member(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<Member>,
 ) -> Page {
@@ -289,8 +283,7 @@ pub async fn add_member(
 
 /// `POST /participants/{id}/remove`.
 pub async fn remove_member(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<Member>,
 ) -> Page {
@@ -304,14 +297,14 @@ pub async fn remove_member(
 }
 
 /// `POST /participants/{id}/delete`.
-pub async fn delete(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, _) = managed(&app, &session, id).await?;
+pub async fn delete(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    let (view, _) = managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     if participant::has_submissions(&mut tx, id).await? {
         return Err(Refusal::ParticipantHasSubmissions.into());
     }
     participant::delete(&mut tx, id).await?;
     tx.commit().await?;
-    let list = format!("/contests/{}/participants", scene.contest.id);
+    let list = format!("/contests/{}/participants", view.contest.id);
     Ok(Redirect::to(&list).into_response())
 }

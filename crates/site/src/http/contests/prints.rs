@@ -1,21 +1,21 @@
 //! Texts that contestants want to print, and the queue of the staff.
 
-use super::scene::Scene;
+use super::view::{ContestView, Managed};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::participant;
 use crate::db::print::{self, New, Request};
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{PAGE_ROWS, Upload, empty, time};
 use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Form, Multipart, Path, State};
+use axum::extract::{Form, Multipart, Path};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// The maximum size of a text, in bytes.
@@ -24,10 +24,10 @@ const MAX_PRINT: usize = 64 << 10;
 const MAX_TITLE: usize = 100;
 
 /// A contest in which the viewer may print, or whose queue the viewer may see.
-async fn scene(app: &App, session: &Session, id: i64) -> Page<Scene> {
-    let scene = Scene::of(app, session, id).await?;
-    if scene.access.manage || scene.prints() {
-        Ok(scene)
+async fn view(app: &App, session: &Session, id: i64) -> Page<ContestView> {
+    let view = ContestView::of(app, session, id).await?;
+    if view.access.manage || view.prints() {
+        Ok(view)
     } else {
         Err(PageError::NotFound)
     }
@@ -35,17 +35,17 @@ async fn scene(app: &App, session: &Session, id: i64) -> Page<Scene> {
 
 /// `GET /contests/{id}/print`: the texts of the viewer and of the viewer's team, or the queue for
 /// the staff.
-pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = scene(&app, &session, id).await?;
+pub async fn list(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    let view = view(&app, &session, id).await?;
     let user = session.user_id()?;
-    let staff = scene.access.manage;
+    let staff = view.access.manage;
     let rows = print::page(&app.db, id, (!staff).then_some(user), PAGE_ROWS).await?;
     let main = html! {
-        (scene.top(&session, Some(&t::Printing)))
+        (view.top(&session, Some(&t::Printing)))
         h2 { (t::Printing) }
         @if rows.is_empty() { (empty(t::PrintsEmpty, None)) }
         @else { (table(&rows, staff)) }
-        @if scene.prints() {
+        @if view.prints() {
             h2 { (t::PrintNew) }
             form.fields method="post" enctype="multipart/form-data" {
                 label { (t::File) input type="file" name="file"; }
@@ -57,7 +57,7 @@ pub async fn list(State(app): State<Arc<App>>, session: Session, Path(id): Path<
             form.fields method="post" action={ "/contests/" (id) "/printing" } {
                 label.check {
                     input type="checkbox" name="printing" value="1"
-                        checked[scene.contest.printing];
+                        checked[view.contest.printing];
                     (t::PrintingAllowed)
                 }
                 button { (t::Save) }
@@ -111,15 +111,10 @@ fn sender(one: &Request) -> Markup {
 }
 
 /// `POST /contests/{id}/print`.
-pub async fn send(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
-    let scene = scene(&app, &session, id).await?;
+pub async fn send(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
+    let view = view(&app, &session, id).await?;
     let user = session.user_id()?;
-    let Some(sender) = scene.participant.as_ref().filter(|_| scene.prints()) else {
+    let Some(sender) = view.participant.as_ref().filter(|_| view.prints()) else {
         return Err(PageError::NotFound);
     };
     let upload = Upload::read(form).await?;
@@ -156,38 +151,38 @@ pub async fn send(
 }
 
 /// A text that the viewer may see: one of the viewer or of the viewer's team, or any for the staff.
-async fn find(app: &App, session: &Session, id: i64) -> Page<(Scene, Request)> {
+async fn find(app: &App, session: &Session, id: i64) -> Page<(ContestView, Request)> {
     let one = print::by_id(&app.db, id).await?;
     let one = one.ok_or(PageError::NotFound)?;
-    let scene = Scene::of(app, session, one.contest_id).await?;
+    let view = ContestView::of(app, session, one.contest_id).await?;
     let viewer = session.viewer().id();
     let is_own = viewer == Some(one.user_id)
         || match (one.participant_id, viewer) {
             (Some(team), Some(user)) => participant::is_member(&app.db, team, user).await?,
             _ => false,
         };
-    if scene.access.manage || is_own {
-        Ok((scene, one))
+    if view.access.manage || is_own {
+        Ok((view, one))
     } else {
         Err(PageError::NotFound)
     }
 }
 
 /// `GET /prints/{id}`: the page for the printer.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, one) = find(&app, &session, id).await?;
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    let (view, one) = find(&app, &session, id).await?;
     let content = print::content(&app.db, id).await?.unwrap_or_default();
     let group = one.group_name.as_deref().unwrap_or_default();
     let main = html! {
         h1 { (one.title) }
         dl.facts {
-            dt { (t::Contest) } dd { (scene.contest.name) }
+            dt { (t::Contest) } dd { (view.contest.name) }
             dt { (t::Participant) } dd { (sender(&one)) }
             @if !group.is_empty() { dt { (t::ParticipantGroup) } dd { (group) } }
             dt { (t::PrintSent) } dd { (time(one.created_at)) }
         }
         pre.print tabindex="0" { "\n" (content) }
-        @if scene.access.manage && one.done_at.is_none() {
+        @if view.access.manage && one.done_at.is_none() {
             form method="post" action={ "/prints/" (id) "/done" } { button { (t::PrintMark) } }
         }
     };
@@ -195,16 +190,16 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 }
 
 /// `POST /prints/{id}/done`.
-pub async fn finish(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, _) = find(&app, &session, id).await?;
-    if !scene.access.manage {
+pub async fn finish(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    let (view, _) = find(&app, &session, id).await?;
+    if !view.access.manage {
         return Err(PageError::NotFound);
     }
     let user = session.user_id()?;
     let mut tx = app.db.begin().await?;
     print::finish(&mut tx, id, user, Time::now()).await?;
     tx.commit().await?;
-    Ok(Redirect::to(&format!("/contests/{}/print", scene.contest.id)).into_response())
+    Ok(Redirect::to(&format!("/contests/{}/print", view.contest.id)).into_response())
 }
 
 /// The fields of `POST /contests/{id}/printing`.
@@ -215,12 +210,9 @@ pub struct Allowed {
 
 /// `POST /contests/{id}/printing`: sets whether contestants may print.
 pub async fn set_printing(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Allowed>,
+    Checked(Managed(Ctx { app, .. }, view), Form(form)): Checked<Managed, Form<Allowed>>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let mut tx = app.db.begin().await?;
     print::set_printing(&mut tx, id, form.printing.is_some()).await?;
     tx.commit().await?;

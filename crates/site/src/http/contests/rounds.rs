@@ -1,6 +1,6 @@
 //! Rounds and their problems.
 
-use super::scene::Scene;
+use super::view::{ContestView, Managed, ManagedProblem, ManagedRound, ViewedProblem};
 use crate::app::App;
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::package::Manifest;
@@ -10,13 +10,13 @@ use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFie
 use crate::db::problem::{self, Problem};
 use crate::http::problems::problem_list::{find as find_problems, search_form};
 use crate::http::problems::{self, MAX_NAME};
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{PAGE_ROWS, check_name, round_state, select, statement};
-use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
@@ -94,12 +94,9 @@ impl Fields {
 
 /// `POST /contests/{id}/rounds`.
 pub async fn create(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(fields): Form<Fields>,
+    Checked(Managed(Ctx { app, .. }, view), Form(fields)): Checked<Managed, Form<Fields>>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let fields = fields.read()?;
     let mut tx = app.db.begin().await?;
     let round = contest::insert_round(&mut tx, id, &fields).await?;
@@ -109,23 +106,21 @@ pub async fn create(
 
 /// `GET /rounds/{id}`.
 pub async fn show(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
     Query(search): Query<Search>,
+    ManagedRound(Ctx { app, session }, view, round): ManagedRound,
 ) -> Page {
-    let (scene, round) = Scene::managed_round(&app, &session, id).await?;
-    let problems = contest::problems(&app.db, scene.contest.id).await?;
+    let id = round.id;
+    let problems = contest::problems(&app.db, view.contest.id).await?;
     let found = find_problems(&app.db, session.viewer(), 0, &search, PAGE_ROWS).await?;
     let main = html! {
-        (scene.top(&session, Some(&round.name)))
+        (view.top(&session, Some(&round.name)))
         h2 { (round.name) }
         form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
             button.second { (t::RoundCopy) }
             a href={ "/rounds/" (id) "/delete" } { (t::RoundDelete) }
         }
-        (super::rules::forms(&round, scene.access))
+        (super::rules::forms(&round, view.access))
         h2 { (t::Problems) }
         (order(problems.iter().filter(|one| one.round_id == id)))
         h2 #add { (t::ProblemsAdd) }
@@ -199,15 +194,8 @@ pub struct Move {
 
 /// `POST /round-problems/{id}/move`.
 pub async fn move_problem(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Move>,
+    Checked(ManagedProblem(app, problem), Form(form)): Checked<ManagedProblem, Form<Move>>,
 ) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
-    if !scene.access.manage {
-        return Err(PageError::NotFound);
-    }
     let mut tx = app.db.begin().await?;
     contest::move_round_problem(&mut tx, &problem, form.direction == Direction::Up).await?;
     tx.commit().await?;
@@ -216,17 +204,17 @@ pub async fn move_problem(
 
 /// `POST /rounds/{id}`.
 pub async fn edit(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(fields): Form<Fields>,
+    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(fields)): Checked<
+        ManagedRound,
+        Form<Fields>,
+    >,
 ) -> Page {
-    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
+    let id = round.id;
     let fields = fields.read()?;
     let mut tx = app.db.begin().await?;
     contest::update_round(&mut tx, id, &fields).await?;
     tx.commit().await?;
-    Ok(Redirect::to(&format!("/contests/{}", scene.contest.id)).into_response())
+    Ok(Redirect::to(&format!("/contests/{}", view.contest.id)).into_response())
 }
 
 /// The fields of `POST /rounds/{id}/problems`.
@@ -240,12 +228,12 @@ pub struct Attach {
 
 /// `POST /rounds/{id}/problems`.
 pub async fn attach(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Attach>,
+    Checked(ManagedRound(Ctx { app, session }, _, round), Form(form)): Checked<
+        ManagedRound,
+        Form<Attach>,
+    >,
 ) -> Page {
-    Scene::managed_round(&app, &session, id).await?;
+    let id = round.id;
     check_name(&form.label, MAX_LABEL)?;
     let (problem, access) = problems::find(&app, &session, form.problem).await?;
     if !access.attach {
@@ -277,16 +265,16 @@ async fn manifest(app: &App, problem: &RoundProblem) -> Page<Arc<Manifest>> {
 }
 
 /// `GET /round-problems/{id}`.
-pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+pub async fn problem(ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem) -> Page {
+    let id = problem.id;
     let manifest = manifest(&app, &problem).await?;
     let files = format!("/round-problems/{id}/files");
     let text = problems::markdown(&app, session.party(), &manifest, &files).await?;
     let title = format!("{} {}", problem.label, problem.name);
-    let is_open = scene.submits(&problem);
-    let times = scene.times(problem.round_id, problem.schedule());
+    let is_open = view.submits(&problem);
+    let times = view.times(problem.round_id, problem.schedule());
     let main = html! {
-        (scene.top(&session, Some(&title)))
+        (view.top(&session, Some(&title)))
         h2 { (title) }
         (round_state(times.begins, times.ends, Time::now()))
         @if is_open {
@@ -299,7 +287,7 @@ pub async fn problem(State(app): State<Arc<App>>, session: Session, Path(id): Pa
             }
         }
         (statement(&manifest, text.as_deref(), &files))
-        @if scene.access.manage { (settings(&app, &problem).await?) }
+        @if view.access.manage { (settings(&app, &problem).await?) }
     };
     Ok(page(&session, &title, main).into_response())
 }
@@ -353,15 +341,9 @@ pub struct Edit {
 
 /// `POST /round-problems/{id}/edit`.
 pub async fn edit_problem(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Edit>,
+    Checked(ManagedProblem(app, problem), Form(form)): Checked<ManagedProblem, Form<Edit>>,
 ) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
-    if !scene.access.manage {
-        return Err(PageError::NotFound);
-    }
+    let id = problem.id;
     check_name(&form.label, MAX_LABEL)?;
     check_name(&form.name, MAX_NAME)?;
     let version = problem::version(&app.db, form.version).await?;
@@ -390,12 +372,8 @@ pub async fn edit_problem(
 }
 
 /// `GET /round-problems/{id}/files/{name}`.
-pub async fn file(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path((id, name)): Path<(i64, String)>,
-) -> Page {
-    let (_, problem) = Scene::of_problem(&app, &session, id).await?;
+pub async fn file(Ctx { app, session }: Ctx, Path((id, name)): Path<(i64, String)>) -> Page {
+    let (_, problem) = ContestView::of_problem(&app, &session, id).await?;
     let manifest = manifest(&app, &problem).await?;
     problems::package_file(&app, &manifest, &name).await
 }

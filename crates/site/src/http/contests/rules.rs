@@ -1,21 +1,19 @@
 //! The scoring of a round: mode, penalty, freeze, and personal time.
 
-use super::scene::Scene;
-use crate::app::App;
+use super::view::{ManagedProblem, ManagedRound};
 use crate::core::access::ContestAccess;
 use crate::core::time::Time;
 use crate::db::contest::{self, Mode, Round, RoundProblem, RoundRules};
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{select, time};
 use crate::http::web::refusal::Refusal;
-use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Form, Path, State};
+use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 const MODES: [(&str, &dyn Render); 2] =
     [("points", &t::RulesModePoints), ("icpc", &t::RulesModeIcpc)];
@@ -118,25 +116,25 @@ impl Fields {
 
 /// `POST /rounds/{id}/rules`.
 pub async fn edit(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(fields): Form<Fields>,
+    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(fields)): Checked<
+        ManagedRound,
+        Form<Fields>,
+    >,
 ) -> Page {
-    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
+    let id = round.id;
     let mut tx = app.db.begin().await?;
     let round = contest::round(&mut tx, id).await?;
     let round = round.ok_or(PageError::NotFound)?;
-    let rules = fields.read(&round, scene.access)?;
+    let rules = fields.read(&round, view.access)?;
     contest::update_rules(&mut tx, id, &rules).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
 }
 
 /// `POST /rounds/{id}/thaw`.
-pub async fn thaw(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, _) = Scene::managed_round(&app, &session, id).await?;
-    if !scene.access.own {
+pub async fn thaw(ManagedRound(Ctx { app, .. }, view, round): ManagedRound) -> Page {
+    let id = round.id;
+    if !view.access.own {
         return Err(Refusal::ThawOwner.into());
     }
     let mut tx = app.db.begin().await?;
@@ -164,15 +162,9 @@ pub struct Colour {
 
 /// `POST /round-problems/{id}/colour`.
 pub async fn set_colour(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Colour>,
+    Checked(ManagedProblem(app, problem), Form(form)): Checked<ManagedProblem, Form<Colour>>,
 ) -> Page {
-    let (scene, _) = Scene::of_problem(&app, &session, id).await?;
-    if !scene.access.manage {
-        return Err(PageError::NotFound);
-    }
+    let id = problem.id;
     let colour = form.colour.trim();
     let digits = colour.strip_prefix('#').unwrap_or_default();
     let is_colour = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

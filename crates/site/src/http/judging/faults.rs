@@ -5,21 +5,21 @@ use crate::app::App;
 use crate::core::time::Time;
 use crate::db::fault::{self, Fault, Kind, Reader};
 use crate::db::{contest, judgement};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ManagedProblem;
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::parts::{PAGE_ROWS, time};
 use crate::http::web::session::Session;
 use crate::judging::live::Change;
 use crate::text::{Message, t};
-use axum::extract::{Form, Path, State};
+use axum::extract::{Form, Path};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// `POST /submissions/{id}/cancel`.
-pub async fn cancel(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn cancel(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (one, round_problem) = submissions::managed(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     let cancelled = judgement::cancel_of_submission(&mut tx, id, Time::now()).await?;
@@ -44,15 +44,9 @@ pub struct Pause {
 
 /// `POST /round-problems/{id}/pause`: pauses the judging of a problem, or continues it.
 pub async fn pause(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Pause>,
+    Checked(ManagedProblem(app, problem), Form(form)): Checked<ManagedProblem, Form<Pause>>,
 ) -> Page {
-    let (scene, _) = Scene::of_problem(&app, &session, id).await?;
-    if !scene.access.manage {
-        return Err(PageError::NotFound);
-    }
+    let id = problem.id;
     let mut tx = app.db.begin().await?;
     contest::set_allow_judge(&mut tx, id, form.pause.is_empty()).await?;
     tx.commit().await?;
@@ -89,7 +83,7 @@ async fn visible(app: &App, session: &Session) -> Page<Vec<Fault>> {
 }
 
 /// `GET /faults`.
-pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn list(Ctx { app, session }: Ctx) -> Page {
     let faults = visible(&app, &session).await?;
     if faults.is_empty() && !session.is_staff(&app).await? {
         return Err(PageError::NotFound);
@@ -129,7 +123,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<Fault> {
 }
 
 /// `GET /faults/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let fault = find(&app, &session, id).await?;
     let reader = reader(&session)?;
     let hanging = fault::hanging(&app.db, id, reader).await?;
@@ -181,7 +175,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
 }
 
 /// `POST /faults/{id}/close`.
-pub async fn close(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn close(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     fault::close(&mut tx, id, reader(&session)?, Time::now()).await?;

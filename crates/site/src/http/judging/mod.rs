@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `submit` | sending sources |
 //! | `submissions`, `source` | submissions and their results; sources with highlighting |
-//! | `sight` | what the viewer sees of submissions |
+//! | `view` | what the viewer sees of submissions |
 //! | `trial` | trying a source on custom input |
 //! | `faults` | stopping and pausing the judging, and faults |
 //! | `rejudgings` | sets of submissions that are judged again |
@@ -13,11 +13,11 @@
 mod faults;
 mod queue;
 mod rejudgings;
-mod sight;
 mod source;
 pub mod submissions;
 pub mod submit;
 mod trial;
+mod view;
 
 use crate::app::App;
 use axum::Router;

@@ -1,29 +1,17 @@
 //! Pages for administrators.
 
-use crate::app::App;
 use crate::db::judgement;
-use crate::http::web::error::{Page, PageError};
+use crate::http::web::context::Admin;
+use crate::http::web::error::Page;
 use crate::http::web::layout::page;
 use crate::http::web::parts::{PAGE_ROWS, time};
-use crate::http::web::session::Session;
 use crate::http::web::vocabulary;
 use crate::text::t;
-use axum::extract::State;
 use axum::response::IntoResponse;
 use maud::html;
-use std::sync::Arc;
-
-fn check(session: &Session) -> Page<()> {
-    if session.viewer().is_admin() {
-        Ok(())
-    } else {
-        Err(PageError::NotFound)
-    }
-}
 
 /// `GET /queue`.
-pub async fn show(State(app): State<Arc<App>>, session: Session) -> Page {
-    check(&session)?;
+pub async fn show(Admin { app, session, .. }: Admin) -> Page {
     let entries = judgement::queue(&app.db, PAGE_ROWS).await?;
     let main = html! {
         h1 { (t::Queue) }

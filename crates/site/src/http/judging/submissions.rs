@@ -1,7 +1,7 @@
 //! Submissions and their results.
 
-use super::sight::Sight;
 use super::source;
+use super::view::SubmissionView;
 use crate::app::App;
 use crate::core::protocol::{Protocol, Test};
 use crate::core::score::Score;
@@ -11,9 +11,11 @@ use crate::db::judgement::{self, Past};
 use crate::db::participant;
 use crate::db::submission::{self, Filter, Kind, Submission};
 use crate::http::contests::notices::notices;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
+use crate::http::contests::view::Viewed;
 use crate::http::problems::Place;
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{InternalError, Page, PageError};
 use crate::http::web::layout::{crumbs, live_page, page};
 use crate::http::web::live::{Seat, changes, differences, digest};
@@ -24,13 +26,12 @@ use crate::http::web::upload;
 use crate::http::web::vocabulary;
 use crate::judging::live::Change;
 use crate::text::{self, Message, t};
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Path, Query};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect};
 use futures_util::stream;
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// A submission that the viewer may see.
 pub async fn find(
@@ -41,7 +42,7 @@ pub async fn find(
     let one = submission::by_id(&app.db, id)
         .await?
         .ok_or(PageError::NotFound)?;
-    let (round_problem, visible) = Sight::new(app, session).of(&one).await?;
+    let (round_problem, visible) = SubmissionView::new(app, session).of(&one).await?;
     if visible.page {
         Ok((one, round_problem, visible))
     } else {
@@ -55,10 +56,10 @@ pub async fn looked_at(
     session: &Session,
     list: Vec<Submission>,
 ) -> Page<Vec<(Submission, Visible)>> {
-    let mut sight = Sight::new(app, session);
+    let mut view = SubmissionView::new(app, session);
     let mut seen = Vec::new();
     for one in list {
-        let (_, visible) = sight.of(&one).await?;
+        let (_, visible) = view.of(&one).await?;
         if visible.page {
             seen.push((one, visible));
         }
@@ -67,11 +68,7 @@ pub async fn looked_at(
 }
 
 /// `GET /submissions`: the viewer's own, or all for administrators.
-pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(place): Query<Place>,
-) -> Page {
+pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page {
     let user = session.user_id()?;
     let is_admin = session.viewer().is_admin();
     let filter = Filter {
@@ -111,17 +108,15 @@ async fn listed(
 
 /// `GET /contests/{id}/submissions`: the viewer's own, or all for the staff.
 pub async fn of_contest(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
     Query(place): Query<Place>,
+    Viewed(Ctx { app, session }, view): Viewed,
 ) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
-    let whose = (id, scene.access.manage);
+    let id = view.contest.id;
+    let whose = (id, view.access.manage);
     let list = listed(&app, &session, whose, place.before).await?;
     let more = format!("/contests/{id}/submissions");
     let main = html! {
-        (scene.top(&session, Some(&t::Submissions)))
+        (view.top(&session, Some(&t::Submissions)))
         h2 { (t::Submissions) }
         (parts::submissions(&list, Some(&more)))
     };
@@ -217,8 +212,7 @@ async fn piece(
 
 /// `GET /submissions/{id}`.
 pub async fn show(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(which): Query<Which>,
 ) -> Page {
@@ -402,7 +396,7 @@ fn actions(one: &Submission, is_open: bool) -> Markup {
 }
 
 /// `GET /submissions/{id}/source`.
-pub async fn download(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn download(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
     let source = submission::source(&app.db, id)
         .await?
@@ -416,12 +410,7 @@ pub async fn download(State(app): State<Arc<App>>, session: Session, Path(id): P
 }
 
 /// `GET /submissions/{id}/live`.
-pub async fn live(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn live(Ctx { app, session }: Ctx, client: Client, Path(id): Path<i64>) -> Page {
     let (_, _, visible) = find(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
     let concerns = move |change: &Change| change.submission == id;
@@ -441,10 +430,10 @@ pub async fn live(
 }
 
 /// The viewer and the members of the viewer's team.
-async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
+async fn team(app: &App, session: &Session, view: &ContestView) -> Page<Vec<i64>> {
     let mut users: Vec<i64> = session.viewer().id().into_iter().collect();
-    if let Some(one) = &scene.participant {
-        let members = participant::members(&app.db, scene.contest.id).await?;
+    if let Some(one) = &view.participant {
+        let members = participant::members(&app.db, view.contest.id).await?;
         let members = members
             .iter()
             .filter(|member| member.participant_id == one.id);
@@ -455,20 +444,19 @@ async fn team(app: &App, session: &Session, scene: &Scene) -> Page<Vec<i64>> {
 
 /// `GET /contests/{id}/live`: submissions of the viewer's team, or all for the staff, and notices.
 pub async fn live_of_contest(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     client: Client,
     Path(id): Path<i64>,
 ) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
+    let view = ContestView::of(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
-    let notices = notices(&app, scene.clone());
-    if scene.access.manage {
+    let notices = notices(&app, view.clone());
+    if view.access.manage {
         let concerns = move |change: &Change| change.contest == Some(id);
         let submissions = changes(app.live.subscribe(), "change", concerns);
         return Ok(seat.respond(stream::select(submissions, notices)));
     }
-    let users = team(&app, &session, &scene).await?;
+    let users = team(&app, &session, &view).await?;
     // The change of a whole set has no user.
     let concerns = move |change: &Change| {
         change.contest == Some(id) && (change.user == 0 || users.contains(&change.user))
@@ -507,8 +495,7 @@ pub async fn managed(
 
 /// `POST /submissions/{id}/kind`.
 pub async fn set_kind(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<KindForm>,
 ) -> Page {

@@ -9,8 +9,10 @@ use crate::db::judgement::{self, NewJudgement};
 use crate::db::participant;
 use crate::db::problem::{self, Problem};
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
+use crate::http::contests::view::ViewedProblem;
 use crate::http::problems;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, editor_page};
 use crate::http::web::mistake::Mistake;
@@ -19,11 +21,10 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::judging::languages::{Language, of_source};
 use crate::text::t;
-use axum::extract::{Multipart, Path, State};
+use axum::extract::{Multipart, Path};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// A source from a form.
@@ -260,11 +261,7 @@ fn to_submission(id: i64) -> Page {
 }
 
 /// `GET /problems/{id}/submit`.
-pub async fn problem_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn problem_form(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (problem, _) = problems::find(&app, &session, id).await?;
     let page = problem_page(&app, &session, &problem, None).await?;
     Ok(page.into_response())
@@ -287,12 +284,7 @@ async fn problem_page(
 }
 
 /// `POST /problems/{id}/submit`.
-pub async fn to_problem(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn to_problem(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
     // A form is read only for a problem that the viewer may see.
     let (problem, access) = problems::find(&app, &session, id).await?;
     session.user_id()?;
@@ -338,33 +330,28 @@ pub async fn send_to_problem(
 }
 
 /// `GET /round-problems/{id}/submit`.
-pub async fn round_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
-    let page = round_page(&app, &session, &scene, &problem, None).await?;
+pub async fn round_form(ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem) -> Page {
+    let page = round_page(&app, &session, &view, &problem, None).await?;
     Ok(page.into_response())
 }
 
 async fn round_page(
     app: &App,
     session: &Session,
-    scene: &Scene,
+    view: &ContestView,
     problem: &RoundProblem,
     rejected: Option<&Rejected>,
 ) -> Page<Html<String>> {
     let last = last_language(app, session.user_id()?).await?;
-    let times = scene.times(problem.round_id, problem.schedule());
+    let times = view.times(problem.round_id, problem.schedule());
     let name = format!("{} {}", problem.label, problem.name);
     let main = html! {
-        (scene.top(session, Some(&name)))
+        (view.top(session, Some(&name)))
         @let link = html! { a href={ "/round-problems/" (problem.id) } { (name) } };
         h2 { (t::SubmitTo { problem: link }) }
         (round_state(times.begins, times.ends, Time::now()))
-        @if scene.submits(problem) {
-            (form(app, last.as_deref(), scene.access.manage, rejected))
+        @if view.submits(problem) {
+            (form(app, last.as_deref(), view.access.manage, rejected))
         } @else {
             (empty(t::RefusalRoundNotOpen, None))
         }
@@ -374,19 +361,17 @@ async fn round_page(
 
 /// `POST /round-problems/{id}/submit`.
 pub async fn to_round(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
+    ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem,
     form: Multipart,
 ) -> Page {
-    let (scene, problem) = Scene::of_problem(&app, &session, id).await?;
+    let id = problem.id;
     session.user_id()?;
     let upload = Upload::read(form).await?;
     if let Err(why) = Sent::check(&app, &upload)
-        && scene.submits(&problem)
+        && view.submits(&problem)
     {
         let rejected = Rejected::of(upload, why);
-        let page = round_page(&app, &session, &scene, &problem, Some(&rejected)).await?;
+        let page = round_page(&app, &session, &view, &problem, Some(&rejected)).await?;
         return Ok(rejected.respond(page));
     }
     to_submission(send_to_round(&app, &session, id, upload, None).await?)
@@ -403,14 +388,14 @@ pub async fn send_to_round(
     upload: Upload,
     key: Option<&str>,
 ) -> Page<i64> {
-    let (scene, problem) = Scene::of_problem(app, session, id).await?;
+    let (view, problem) = ContestView::of_problem(app, session, id).await?;
     session.user_id()?;
     // The time at which the whole source has arrived counts.
-    if !scene.submits(&problem) {
+    if !view.submits(&problem) {
         return Err(Refusal::RoundNotOpen.into());
     }
     let sent = Sent::of(app, upload)?;
-    let kind = if scene.access.manage && sent.is_ignored {
+    let kind = if view.access.manage && sent.is_ignored {
         Kind::Ignored
     } else {
         Kind::Normal
@@ -419,7 +404,7 @@ pub async fn send_to_round(
         problem_id: problem.problem_id,
         version_id: problem.version_id,
         round_problem_id: Some(id),
-        contest: Some((problem.contest_id, scene.access.manage)),
+        contest: Some((problem.contest_id, view.access.manage)),
         priority: judgement::CONTEST,
         kind,
     };

@@ -4,8 +4,9 @@ use super::submit::{Sent, last_language, mistake};
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::db::problem;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::problems;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, page};
 use crate::http::web::mistake::Mistake;
@@ -14,12 +15,11 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::judging::trial::{MAX_OUTPUT, Trial, Tried};
 use crate::text::t;
-use axum::extract::{Multipart, Path, State};
+use axum::extract::{Multipart, Path};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use maud::{Markup, Render, html};
 use millibox_languages::program::Limits;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The maximum size of an input, in bytes.
@@ -61,8 +61,8 @@ async fn of_problem(app: &App, session: &Session, id: i64) -> Page<Place> {
 
 async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
     session.user_id()?;
-    let (scene, problem) = Scene::of_problem(app, session, id).await?;
-    if !scene.submits(&problem) {
+    let (view, problem) = ContestView::of_problem(app, session, id).await?;
+    if !view.submits(&problem) {
         return Err(Refusal::RoundNotOpen.into());
     }
     let version = problem::version(&app.db, problem.version_id).await?;
@@ -70,7 +70,7 @@ async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
     let name = format!("{} {}", problem.label, problem.name);
     let link = html! { a href={ "/round-problems/" (id) } { (name) } };
     let top = html! {
-        (scene.top(session, Some(&name)))
+        (view.top(session, Some(&name)))
         h2 { (t::TryTitle { problem: link }) }
     };
     Ok(Place {
@@ -193,43 +193,25 @@ fn result(tried: &Tried) -> Markup {
 }
 
 /// `GET /problems/{id}/try`.
-pub async fn problem_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn problem_form(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let place = of_problem(&app, &session, id).await?;
     start(&app, &session, &place).await
 }
 
 /// `POST /problems/{id}/try`.
-pub async fn on_problem(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn on_problem(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
     let place = of_problem(&app, &session, id).await?;
     try_out(&app, &session, &place, form).await
 }
 
 /// `GET /round-problems/{id}/try`.
-pub async fn round_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn round_form(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let place = of_round(&app, &session, id).await?;
     start(&app, &session, &place).await
 }
 
 /// `POST /round-problems/{id}/try`.
-pub async fn on_round(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn on_round(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
     let place = of_round(&app, &session, id).await?;
     try_out(&app, &session, &place, form).await
 }

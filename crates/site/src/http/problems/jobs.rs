@@ -6,8 +6,9 @@ use crate::core::time::Time;
 use crate::core::work::Work;
 use crate::db::job::{self, Job, State as JobState};
 use crate::db::problem;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
 use crate::http::web::live::{Seat, changes, differences};
@@ -18,12 +19,11 @@ use crate::http::web::session::Session;
 use crate::http::web::vocabulary;
 use crate::jobs;
 use crate::text::{Message, t};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// The number of lines of a log that a page shows.
 const SHOWN_LINES: i64 = 1000;
@@ -52,7 +52,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<(Job, JobAccess)> {
         None => None,
     };
     let manages = match job.contest_id {
-        Some(contest) => Scene::managed(app, session, contest).await.is_ok(),
+        Some(contest) => ContestView::managed(app, session, contest).await.is_ok(),
         None => false,
     };
     let owner = owner.map(|problem| problem.owner_id);
@@ -92,11 +92,7 @@ pub fn table(jobs: &[Job]) -> Markup {
 }
 
 /// `GET /jobs`: the jobs that the viewer may see.
-pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(which): Query<Which>,
-) -> Page {
+pub async fn list(Ctx { app, session }: Ctx, Query(which): Query<Which>) -> Page {
     let user = session.user_id()?;
     let all = session.viewer().is_admin();
     let state = which.state.map_or("", JobState::text);
@@ -118,7 +114,7 @@ pub async fn list(
 }
 
 /// `GET /jobs/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (job, access) = find(&app, &session, id).await?;
     let lines = if access.log {
         job::lines(&app.db, id, SHOWN_LINES).await?
@@ -172,12 +168,7 @@ fn actions(job: &Job) -> Markup {
 }
 
 /// `GET /jobs/{id}/live`.
-pub async fn live(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn live(Ctx { app, session }: Ctx, client: Client, Path(id): Path<i64>) -> Page {
     let (_, access) = find(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
     let receiver = app.live.subscribe_jobs();
@@ -197,7 +188,7 @@ pub async fn live(
 }
 
 /// `GET /jobs/{id}/log`.
-pub async fn log(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn log(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (_, access) = find(&app, &session, id).await?;
     if !access.log {
         return Err(PageError::NotFound);
@@ -225,7 +216,7 @@ async fn controlled(app: &App, session: &Session, id: i64) -> Page<Job> {
 }
 
 /// `POST /jobs/{id}/cancel`.
-pub async fn cancel(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn cancel(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     controlled(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     if !job::cancel(&mut tx, id, Time::now()).await? {
@@ -251,8 +242,8 @@ async fn check_rights(app: &App, session: &Session, job: &Job) -> Page<()> {
         }
     }
     if let Some(contest) = work.contest() {
-        let scene = Scene::managed(app, session, contest).await?;
-        if matches!(work, Work::DeleteContest { .. }) && !scene.access.own {
+        let view = ContestView::managed(app, session, contest).await?;
+        if matches!(work, Work::DeleteContest { .. }) && !view.access.own {
             return Err(PageError::NotFound);
         }
     }
@@ -263,7 +254,7 @@ async fn check_rights(app: &App, session: &Session, job: &Job) -> Page<()> {
 }
 
 /// `POST /jobs/{id}/restart`.
-pub async fn restart(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn restart(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let job = controlled(&app, &session, id).await?;
     check_rights(&app, &session, &job).await?;
     let mut tx = app.db.begin().await?;

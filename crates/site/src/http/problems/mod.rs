@@ -27,6 +27,7 @@ use crate::core::work::Work;
 use crate::db::problem::{self, Problem, Tag, Version, Visibility};
 use crate::db::problem_use;
 use crate::db::submission::{self, Filter};
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{InternalError, Page, PageError, unreadable};
 use crate::http::web::layout::{crumbs, page};
 use crate::http::web::mistake::Mistake;
@@ -37,7 +38,7 @@ use crate::http::web::upload::{self, StoredUpload};
 use crate::jobs::packages as archives;
 use crate::text::t;
 use axum::Router;
-use axum::extract::{Form, Multipart, Path, State};
+use axum::extract::{Form, Multipart, Path};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
@@ -157,7 +158,7 @@ pub async fn form(session: Session) -> Page {
 }
 
 /// `POST /problems/new`.
-pub async fn create(State(app): State<Arc<App>>, session: Session, form: Multipart) -> Page {
+pub async fn create(Ctx { app, session }: Ctx, form: Multipart) -> Page {
     let user = session.user_id()?;
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
@@ -202,12 +203,7 @@ pub struct Edit {
 }
 
 /// `POST /problems/{id}/edit`.
-pub async fn edit(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Edit>,
-) -> Page {
+pub async fn edit(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Form<Edit>) -> Page {
     let (_, access) = find(&app, &session, id).await?;
     if !access.edit {
         return Err(PageError::NotFound);
@@ -227,7 +223,7 @@ pub async fn edit(
 }
 
 /// `GET /problems/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (problem, access) = find(&app, &session, id).await?;
     let (_, manifest) = current(&app, &problem).await?;
     let files = format!("/problems/{id}/files");
@@ -426,22 +422,14 @@ pub async fn package_file(app: &App, manifest: &Manifest, name: &str) -> Page {
 }
 
 /// `GET /problems/{id}/files/{name}`.
-pub async fn file(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path((id, name)): Path<(i64, String)>,
-) -> Page {
+pub async fn file(Ctx { app, session }: Ctx, Path((id, name)): Path<(i64, String)>) -> Page {
     let (problem, _) = find(&app, &session, id).await?;
     let (_, manifest) = current(&app, &problem).await?;
     package_file(&app, &manifest, &name).await
 }
 
 /// `GET /problems/{id}/package`.
-pub async fn download(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page<Response> {
+pub async fn download(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page<Response> {
     let (problem, access) = find(&app, &session, id).await?;
     if !access.edit {
         return Err(PageError::NotFound);

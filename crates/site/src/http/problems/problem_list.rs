@@ -1,20 +1,18 @@
 //! The list of problems, and the search in it.
 
 use super::Place;
-use crate::app::App;
 use crate::core::access::{self, Viewer};
 use crate::core::search::Search;
 use crate::db::problem::{self, Problem, Visibility};
 use crate::db::{self, Db};
+use crate::http::web::context::Ctx;
 use crate::http::web::error::Page;
 use crate::http::web::layout::page;
 use crate::http::web::parts::{PAGE_ROWS, button_link, empty};
-use crate::http::web::session::Session;
 use crate::text::t;
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use axum::response::IntoResponse;
 use maud::{Markup, html};
-use std::sync::Arc;
 
 /// How many times as many problems a search reads at a time as it returns.
 const SEARCH_FACTOR: i64 = 10;
@@ -86,8 +84,7 @@ pub fn search_form(action: &str, search: &Search) -> Markup {
 
 /// `GET /problems`.
 pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Query(place): Query<Place>,
     Query(search): Query<Search>,
 ) -> Page {

@@ -9,9 +9,10 @@ use crate::db::contest::{self, MemberRole, Round, RoundFields, RoundProblemField
 use crate::db::submission::{self, Kind};
 use crate::db::{Tx, clarification, problem};
 use crate::http::accounts::sign_in::check_password;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
+use crate::http::contests::view::{Managed, ManagedRound};
 use crate::http::judging::submissions;
-use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -19,12 +20,11 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::vocabulary;
 use crate::text::{Message, t};
-use axum::extract::{Form, Path, State};
+use axum::extract::{Form, Path};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Redirect};
 use maud::html;
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// The user's own password, which confirms a deletion.
 #[derive(Deserialize)]
@@ -43,24 +43,24 @@ async fn work(app: &App, session: &Session, what: &str, id: i64) -> Page<(Work, 
             Ok((Work::DeleteProblem { problem: id }, problem.name))
         }
         "contests" => {
-            let scene = Scene::managed(app, session, id).await?;
-            if !scene.access.own {
+            let view = ContestView::managed(app, session, id).await?;
+            if !view.access.own {
                 return Err(PageError::NotFound);
             }
-            Ok((Work::DeleteContest { contest: id }, scene.contest.name))
+            Ok((Work::DeleteContest { contest: id }, view.contest.name))
         }
         "rounds" => {
-            let (scene, round) = Scene::managed_round(app, session, id).await?;
-            let contest = scene.contest.id;
+            let (view, round) = ContestView::managed_round(app, session, id).await?;
+            let contest = view.contest.id;
             Ok((Work::DeleteRound { contest, round: id }, round.name))
         }
         "round-problems" => {
-            let (scene, problem) = Scene::of_problem(app, session, id).await?;
-            if !scene.access.manage {
+            let (view, problem) = ContestView::of_problem(app, session, id).await?;
+            if !view.access.manage {
                 return Err(PageError::NotFound);
             }
             let work = Work::DeleteRoundProblem {
-                contest: scene.contest.id,
+                contest: view.contest.id,
                 round_problem: id,
             };
             Ok((work, problem.name))
@@ -75,12 +75,7 @@ fn first_word(address: &Uri) -> &str {
 }
 
 /// `GET /{what}/{id}/delete`.
-pub async fn form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    address: Uri,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn form(Ctx { app, session }: Ctx, address: Uri, Path(id): Path<i64>) -> Page {
     let (work, name) = work(&app, &session, first_word(&address), id).await?;
     let title = vocabulary::job_kind(work.kind());
     let main = html! {
@@ -97,24 +92,18 @@ pub async fn form(
 
 /// `POST /{what}/{id}/delete`.
 pub async fn delete(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
+    Ctx { app, session }: Ctx,
     address: Uri,
     Path(id): Path<i64>,
     Form(confirmation): Form<Confirmation>,
 ) -> Page {
     let (work, _) = work(&app, &session, first_word(&address), id).await?;
-    check_password(&app, &session, &client, &confirmation.password).await?;
+    check_password(&app, &session, &confirmation.password).await?;
     jobs::begin(&app, &session, &work).await
 }
 
 /// `POST /submissions/{id}/delete`.
-pub async fn delete_submission(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn delete_submission(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let (one, round_problem) = submissions::managed(&app, &session, id).await?;
     if one.kind == Kind::Model {
         return Err(Refusal::PackageSubmission.into());
@@ -140,9 +129,7 @@ pub struct Merge {
 
 /// `POST /problems/{id}/merge`: merges a problem into another problem of the viewer.
 pub async fn merge(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<Merge>,
 ) -> Page {
@@ -151,7 +138,7 @@ pub async fn merge(
     if id == form.into {
         return Err(Mistake::SameProblem.into());
     }
-    check_password(&app, &session, &client, &form.password).await?;
+    check_password(&app, &session, &form.password).await?;
     let work = Work::MergeProblems {
         from: id,
         into: form.into,
@@ -190,12 +177,8 @@ async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
 
 /// `POST /contests/{id}/copy`: copies rounds, problems and canned answers, but no members or
 /// submissions.
-pub async fn copy_contest(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+pub async fn copy_contest(Managed(Ctx { app, session }, view): Managed) -> Page {
+    let id = view.contest.id;
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
     }
@@ -203,7 +186,7 @@ pub async fn copy_contest(
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     let name = t::ContestCopyName {
-        name: &scene.contest.name,
+        name: &view.contest.name,
     };
     let name = name.plain();
     let copy = contest::insert(&mut tx, &name, Visibility::Private, now).await?;
@@ -219,10 +202,9 @@ pub async fn copy_contest(
 }
 
 /// `POST /rounds/{id}/copy`: copies a round within its contest.
-pub async fn copy(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, round) = Scene::managed_round(&app, &session, id).await?;
+pub async fn copy(ManagedRound(Ctx { app, .. }, view, round): ManagedRound) -> Page {
     let mut tx = app.db.begin().await?;
-    let copy = copy_round(&mut tx, &round, scene.contest.id).await?;
+    let copy = copy_round(&mut tx, &round, view.contest.id).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/rounds/{copy}")).into_response())
 }

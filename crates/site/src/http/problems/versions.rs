@@ -10,6 +10,7 @@ use crate::core::work::Work;
 use crate::db::job;
 use crate::db::problem::{self, Problem, Version};
 use crate::db::submission::{self, Model};
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
@@ -19,11 +20,10 @@ use crate::http::web::upload::{StoredUpload, put};
 use crate::http::web::vocabulary;
 use crate::jobs::packages;
 use crate::text::{self, t};
-use axum::extract::{Form, Multipart, Path, State};
+use axum::extract::{Form, Multipart, Path};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// The maximum length of a note and of a tag, in characters.
 const MAX_NOTE: usize = 200;
@@ -41,12 +41,7 @@ fn note(text: &str) -> String {
 }
 
 /// `POST /problems/{id}/versions`.
-pub async fn add(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn add(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
     edited(&app, &session, id).await?;
     let user = session.user_id()?;
     let upload = StoredUpload::read(&app, user, form).await?;
@@ -68,7 +63,7 @@ pub async fn add(
 }
 
 /// `GET /problems/{id}/versions`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let problem = edited(&app, &session, id).await?;
     let versions = problem::versions(&app.db, id).await?;
     let models = submission::models(&app.db, id).await?;
@@ -179,12 +174,7 @@ fn solutions(models: &[Model]) -> Markup {
 }
 
 /// `POST /problems/{id}/statement`.
-pub async fn statement(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    form: Multipart,
-) -> Page {
+pub async fn statement(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
     edited(&app, &session, id).await?;
     let user = session.user_id()?;
     let upload = Upload::read(form).await?;
@@ -206,21 +196,20 @@ pub async fn statement(
 }
 
 /// `POST /problems/{id}/compile`: compiles statements again, for example after TeX was installed.
-pub async fn compile(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn compile(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     edited(&app, &session, id).await?;
     jobs::begin(&app, &session, &Work::CompileStatements { problem: id }).await
 }
 
 /// `POST /problems/{id}/limits`.
-pub async fn limits(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn limits(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     edited(&app, &session, id).await?;
     jobs::begin(&app, &session, &Work::ResetLimits { problem: id }).await
 }
 
 /// `GET /problems/{id}/versions/{number}/package`.
 pub async fn download(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path((id, number)): Path<(i64, i64)>,
 ) -> Page<Response> {
     edited(&app, &session, id).await?;
@@ -238,12 +227,7 @@ pub struct Tags {
 }
 
 /// `POST /problems/{id}/tags`: the short name and the tags.
-pub async fn tags(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Tags>,
-) -> Page {
+pub async fn tags(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Form<Tags>) -> Page {
     edited(&app, &session, id).await?;
     let read = |text: &str, hidden: bool| -> Vec<(String, bool)> {
         let names = text.split(',').map(note).filter(|name| !name.is_empty());

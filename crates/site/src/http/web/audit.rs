@@ -7,10 +7,10 @@
 //! The entry is written in the transaction of the change (`db/audit.rs`). What follows the commit,
 //! such as waking a worker, happens even if the client leaves.
 
-use super::error::{NotCarriedOut, Page, PageError};
+use super::context::Admin;
+use super::error::{NotCarriedOut, Page};
 use super::layout::page;
 use super::parts::{PAGE_ROWS, time};
-use super::session::Session;
 use crate::app::App;
 use crate::core::throttle;
 use crate::core::time::Time;
@@ -166,14 +166,7 @@ pub struct Filter {
 }
 
 /// `GET /audit`.
-pub async fn show(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(filter): Query<Filter>,
-) -> Page {
-    if !session.viewer().is_admin() {
-        return Err(PageError::NotFound);
-    }
+pub async fn show(Admin { app, session, .. }: Admin, Query(filter): Query<Filter>) -> Page {
     let (actor, action) = (filter.actor.trim(), filter.action.trim());
     let before = filter.before.unwrap_or(i64::MAX);
     // Entries have the login as the user wrote it at the sign-up.

@@ -55,14 +55,14 @@ pub enum PageError {
     /// Another request has changed the same things at the same time.
     Conflict,
     /// The site is overloaded.
-    Busy(Rush),
+    Busy(Overload),
     /// The site has failed.
     Internal(InternalError),
 }
 
 /// What too many users do at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rush {
+pub enum Overload {
     /// They sign in.
     SignIn,
     /// They try programs.
@@ -77,16 +77,16 @@ pub enum Rush {
     Forms,
 }
 
-impl Rush {
+impl Overload {
     /// The advice for the visitor.
     pub fn detail(self) -> &'static dyn Message {
         match self {
-            Rush::SignIn => &t::ErrorBusySignIn,
-            Rush::Trials => &t::ErrorBusyTrials,
-            Rush::Uploads => &t::ErrorBusyUploads,
-            Rush::Changes => &t::ErrorBusyChanges,
-            Rush::Rendering => &t::ErrorBusyRendering,
-            Rush::Forms => &t::ErrorBusyForms,
+            Overload::SignIn => &t::ErrorBusySignIn,
+            Overload::Trials => &t::ErrorBusyTrials,
+            Overload::Uploads => &t::ErrorBusyUploads,
+            Overload::Changes => &t::ErrorBusyChanges,
+            Overload::Rendering => &t::ErrorBusyRendering,
+            Overload::Forms => &t::ErrorBusyForms,
         }
     }
 }
@@ -176,7 +176,7 @@ impl From<DbError> for PageError {
         }
         if error.is_busy() {
             tracing::warn!(%error, "a request had no turn to use the database");
-            return PageError::Busy(Rush::Changes);
+            return PageError::Busy(Overload::Changes);
         }
         InternalError::from(error).into()
     }
@@ -215,7 +215,7 @@ impl From<MultipartError> for PageError {
 impl From<PasswordError> for PageError {
     fn from(error: PasswordError) -> PageError {
         match error {
-            PasswordError::Busy => PageError::Busy(Rush::SignIn),
+            PasswordError::Busy => PageError::Busy(Overload::SignIn),
             error => InternalError::Password(error).into(),
         }
     }
@@ -224,7 +224,7 @@ impl From<PasswordError> for PageError {
 impl From<TrialError> for PageError {
     fn from(error: TrialError) -> PageError {
         match error {
-            TrialError::Busy(_) => PageError::Busy(Rush::Trials),
+            TrialError::Busy(_) => PageError::Busy(Overload::Trials),
             error => InternalError::Trial(error).into(),
         }
     }
@@ -242,7 +242,7 @@ impl From<RankingError> for PageError {
 impl From<LaneError> for PageError {
     fn from(error: LaneError) -> PageError {
         match error {
-            LaneError::Full => PageError::Busy(Rush::Rendering),
+            LaneError::Full => PageError::Busy(Overload::Rendering),
             LaneError::Thread(error) => error.into(),
         }
     }

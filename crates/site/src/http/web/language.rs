@@ -1,10 +1,11 @@
 //! The language of a request: from the user's setting, a cookie or the browser.
 
 use super::error::Page;
-use super::session::{Session, cookie, cookie_value};
+use super::session::{cookie, cookie_value};
 use crate::app::App;
 use crate::core::back::Back;
 use crate::db::user;
+use crate::http::web::context::Ctx;
 use crate::text::{self, Locale};
 use axum::extract::{Form, Request, State};
 use axum::http::header::ACCEPT_LANGUAGE;
@@ -58,11 +59,7 @@ pub struct Choice {
 }
 
 /// `POST /language`.
-pub async fn change(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Form(choice): Form<Choice>,
-) -> Page {
+pub async fn change(Ctx { app, session }: Ctx, Form(choice): Form<Choice>) -> Page {
     let answer = Redirect::to(choice.back.or("/"));
     let Some(locale) = app.locales.find(&choice.language) else {
         return Ok(answer.into_response());

@@ -3,6 +3,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `session` | the user of a request |
+//! | `context` | the rights that the signatures of handlers state |
 //! | `language` | the language of a request |
 //! | `client` | the address and the name of a browser |
 //! | `audit` | the log of changes, and requests whose clients leave |
@@ -18,6 +19,7 @@
 pub mod audit;
 pub mod chart;
 pub mod client;
+pub mod context;
 pub mod error;
 pub mod frame;
 pub mod headers;

@@ -1,7 +1,7 @@
 //! Large files of forms, which are stored while they arrive, and large answers, which are sent
 //! while they are read. Neither is ever in memory as a whole.
 
-use super::error::{InternalError, Page, PageError, Rush, unreadable};
+use super::error::{InternalError, Overload, Page, PageError, unreadable};
 use super::mistake::Mistake;
 use super::quota;
 use super::storable;
@@ -39,7 +39,7 @@ impl StoredUpload {
     /// or the file cannot be stored.
     pub async fn read(app: &App, user: i64, form: Multipart) -> Page<StoredUpload> {
         let lost = CancellationToken::new();
-        let busy = PageError::Busy(Rush::Uploads);
+        let busy = PageError::Busy(Overload::Uploads);
         let Some(_place) = app.limits.uploads.take(user, &lost) else {
             return Err(busy);
         };

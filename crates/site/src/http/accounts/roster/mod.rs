@@ -2,13 +2,13 @@
 
 mod plan;
 
-use super::users::check_admin;
 use crate::app::App;
 use crate::core::roster::{self, Entry, File, LineError, MAX_BYTES, MAX_LINES, Roster, Team};
 use crate::db::Db;
 use crate::db::participant::Participant;
 use crate::db::user::{self, Role, User};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
+use crate::http::web::context::Admin;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::parts::Upload;
@@ -16,46 +16,44 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::vocabulary;
 use crate::text::{Message, t};
-use axum::extract::{Multipart, Path, State};
+use axum::extract::{Multipart, Path};
 use axum::http::Uri;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use maud::{Markup, Render, html};
 use plan::{Effect, LINKS_LAST, Made, Plan, Row, Step};
-use std::sync::Arc;
 
 /// The number of users that are read at a time.
 const EXPORT_ROWS: i64 = 500;
 
 /// The target of lists: the site, or a contest with its teams.
 struct Target {
-    scene: Option<Scene>,
+    view: Option<ContestView>,
     path: String,
 }
 
 impl Target {
     fn site() -> Target {
         Target {
-            scene: None,
+            view: None,
             path: "/users/import".to_owned(),
         }
     }
 
     async fn contest(app: &App, session: &Session, id: i64) -> Page<Target> {
-        check_admin(session)?;
         Ok(Target {
-            scene: Some(Scene::managed(app, session, id).await?),
+            view: Some(ContestView::managed(app, session, id).await?),
             path: format!("/contests/{id}/import"),
         })
     }
 
     fn contest_id(&self) -> Option<i64> {
-        self.scene.as_ref().map(|scene| scene.contest.id)
+        self.view.as_ref().map(|view| view.contest.id)
     }
 
     /// The files that the form contains.
     fn files(&self) -> &'static [File] {
-        match self.scene {
+        match self.view {
             Some(_) => &File::ALL,
             None => &[File::Accounts],
         }
@@ -64,8 +62,8 @@ impl Target {
     /// The page with a title, below the tabs of the contest.
     fn page(&self, session: &Session, title: impl Message + Copy, main: &Markup) -> Page {
         let main = html! {
-            @match &self.scene {
-                Some(scene) => { (scene.top(session, Some(&title))) h2 { (title) } }
+            @match &self.view {
+                Some(view) => { (view.top(session, Some(&title))) h2 { (title) } }
                 None => h1 { (title) }
             }
             (main)
@@ -75,38 +73,33 @@ impl Target {
 }
 
 /// `GET /users/import`.
-pub async fn form(session: Session) -> Page {
+pub async fn form(Admin { session, .. }: Admin) -> Page {
     form_page(&session, &Target::site())
 }
 
 /// `GET /contests/{id}/import`.
-pub async fn contest_form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn contest_form(Admin { app, session, .. }: Admin, Path(id): Path<i64>) -> Page {
     form_page(&session, &Target::contest(&app, &session, id).await?)
 }
 
 fn form_page(session: &Session, target: &Target) -> Page {
-    check_admin(session)?;
     let main = html! {
         form.fields method="post" enctype="multipart/form-data" {
             @for file in target.files() {
                 label { (file_words(*file)) input type="file" name=(file.field())
                     accept=".csv,.tsv,.json,.txt"; }
             }
-            @if target.scene.is_none() {
+            @if target.view.is_none() {
                 label { (t::RosterList) textarea name="list" spellcheck="false" {
                     "login,name,email,role,password\n"
                 } }
             }
             button { (t::RosterPreview) }
         }
-        @if target.scene.is_some() { p.hint { (t::RosterTeamsHint) } }
+        @if target.view.is_some() { p.hint { (t::RosterTeamsHint) } }
         p.hint { (t::RosterHint { lines: MAX_LINES, kib: MAX_BYTES >> 10 }) }
     };
-    match target.scene {
+    match target.view {
         Some(_) => target.page(session, t::RosterTeamsTitle, &main),
         None => target.page(session, t::UsersAdd, &main),
     }
@@ -130,14 +123,13 @@ fn text(upload: &Upload, file: File) -> &str {
 }
 
 /// `POST /users/import`: shows the preview.
-pub async fn preview(State(app): State<Arc<App>>, session: Session, form: Multipart) -> Page {
+pub async fn preview(Admin { app, session, .. }: Admin, form: Multipart) -> Page {
     preview_page(&app, &session, &Target::site(), form).await
 }
 
 /// `POST /contests/{id}/import`: shows the preview.
 pub async fn contest_preview(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Admin { app, session, .. }: Admin,
     Path(id): Path<i64>,
     form: Multipart,
 ) -> Page {
@@ -158,7 +150,6 @@ async fn read(app: &App, session: &Session, form: Multipart) -> Page<(Upload, Ro
 }
 
 async fn preview_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
-    check_admin(session)?;
     let (upload, roster) = read(app, session, form).await?;
     let plan = Plan::of(app, target.contest_id(), roster).await?;
     let refused = plan.refusals();
@@ -310,14 +301,13 @@ fn password_words(step: &Step<Entry, User>) -> &'static dyn Render {
 }
 
 /// `POST /users/import/apply`: applies all lines or none.
-pub async fn apply(State(app): State<Arc<App>>, session: Session, form: Multipart) -> Page {
+pub async fn apply(Admin { app, session, .. }: Admin, form: Multipart) -> Page {
     apply_page(&app, &session, &Target::site(), form).await
 }
 
 /// `POST /contests/{id}/import/apply`: applies all lines or none.
 pub async fn contest_apply(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Admin { app, session, .. }: Admin,
     Path(id): Path<i64>,
     form: Multipart,
 ) -> Page {
@@ -326,7 +316,6 @@ pub async fn contest_apply(
 }
 
 async fn apply_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
-    check_admin(session)?;
     let (upload, roster) = read(app, session, form).await?;
     let plan = Plan::of(app, target.contest_id(), roster).await?;
     if plan.digest() != upload.field("plan") {
@@ -388,8 +377,7 @@ async fn everyone(db: &Db) -> Page<Vec<User>> {
 }
 
 /// `GET /users/export.csv` and `GET /users/export.json`.
-pub async fn export(State(app): State<Arc<App>>, session: Session, uri: Uri) -> Page {
-    check_admin(&session)?;
+pub async fn export(Admin { app, .. }: Admin, uri: Uri) -> Page {
     let format = uri.path().rsplit('.').next().unwrap_or_default();
     let users = everyone(&app.db).await?;
     match format {

@@ -5,7 +5,7 @@ use crate::core::clarification::{self as rule, MAX_TEXT, Seen};
 use crate::core::time::Time;
 use crate::db::clarification::{self, Audience, Author, Clarification, Filter, New, Show};
 use crate::db::contest::{self, RoundProblem};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::PAGE_ROWS;
@@ -16,14 +16,18 @@ use serde::Deserialize;
 use std::time::Instant;
 
 /// A clarification that the viewer may see.
-pub async fn find(app: &App, session: &Session, id: i64) -> Page<(Scene, Clarification, Seen)> {
+pub async fn find(
+    app: &App,
+    session: &Session,
+    id: i64,
+) -> Page<(ContestView, Clarification, Seen)> {
     let user = session.viewer().id().unwrap_or(-1);
     let one = clarification::by_id(&app.db, user, id).await?;
     let one = one.ok_or(PageError::NotFound)?;
-    let scene = Scene::of(app, session, one.contest_id).await?;
-    let seen = scene.seen(&one, Time::now());
+    let view = ContestView::of(app, session, one.contest_id).await?;
+    let seen = view.seen(&one, Time::now());
     if seen.any() {
-        Ok((scene, one, seen))
+        Ok((view, one, seen))
     } else {
         Err(PageError::NotFound)
     }
@@ -33,14 +37,14 @@ pub async fn find(app: &App, session: &Session, id: i64) -> Page<(Scene, Clarifi
 pub async fn listed(
     app: &App,
     session: &Session,
-    scene: &Scene,
+    view: &ContestView,
     choice: &Choice,
 ) -> Page<(Vec<(Clarification, Seen)>, Option<i64>)> {
     let filter = Filter {
-        contest: scene.contest.id,
+        contest: view.contest.id,
         user: session.viewer().id().unwrap_or(-1),
-        participant: scene.participant.as_ref().map(|one| one.id),
-        all: scene.access.manage,
+        participant: view.participant.as_ref().map(|one| one.id),
+        all: view.access.manage,
         before: choice.before,
         show: choice.show(),
         problem: choice.problem()?,
@@ -50,19 +54,19 @@ pub async fn listed(
     let next = rows.last().filter(|_| is_full).map(|one| one.id);
     let now = Time::now();
     let rows = rows.into_iter().map(|one| {
-        let seen = scene.seen(&one, now);
+        let seen = view.seen(&one, now);
         (one, seen)
     });
     Ok((rows.filter(|(_, seen)| seen.any()).collect(), next))
 }
 
 /// The problems that the viewer may see now.
-pub async fn problems(app: &App, scene: &Scene) -> Page<Vec<RoundProblem>> {
+pub async fn problems(app: &App, view: &ContestView) -> Page<Vec<RoundProblem>> {
     let now = Time::now();
-    let mut problems = contest::problems(&app.db, scene.contest.id).await?;
+    let mut problems = contest::problems(&app.db, view.contest.id).await?;
     problems.retain(|one| {
-        let times = scene.times(one.round_id, one.schedule());
-        scene.access.sees_round(times.begins, now)
+        let times = view.times(one.round_id, one.schedule());
+        view.access.sees_round(times.begins, now)
     });
     Ok(problems)
 }
@@ -129,7 +133,7 @@ async fn check_problem(
     problem: Option<i64>,
 ) -> Page<()> {
     if let Some(id) = problem {
-        let (_, problem) = Scene::of_problem(app, session, id).await?;
+        let (_, problem) = ContestView::of_problem(app, session, id).await?;
         if problem.contest_id != contest {
             return Err(PageError::NotFound);
         }
@@ -169,10 +173,10 @@ pub async fn put_question(
     problem: Option<i64>,
     text: &str,
 ) -> Page<i64> {
-    let scene = Scene::of(app, session, contest).await?;
+    let view = ContestView::of(app, session, contest).await?;
     let user = session.user_id()?;
     check_problem(app, session, contest, problem).await?;
-    if !scene.access.take_part {
+    if !view.access.take_part {
         return Err(PageError::NotFound);
     }
     let text = checked(text)?;
@@ -180,7 +184,7 @@ pub async fn put_question(
     admitted.map_err(PageError::TooOften)?;
     let author = Author::Participant {
         user_id: user,
-        participant_id: scene.participant.as_ref().map(|one| one.id),
+        participant_id: view.participant.as_ref().map(|one| one.id),
     };
     put(app, contest, problem, author, &text).await
 }
@@ -196,7 +200,7 @@ pub async fn put_announcement(
     problem: Option<i64>,
     text: &str,
 ) -> Page<i64> {
-    Scene::managed(app, session, contest).await?;
+    ContestView::managed(app, session, contest).await?;
     check_problem(app, session, contest, problem).await?;
     let text = checked(text)?;
     let staff = session.user_id()?;
@@ -216,8 +220,8 @@ pub async fn put_answer(
     audience: Audience,
     answered_at: Option<Time>,
 ) -> Page<Clarification> {
-    let (scene, one, _) = find(app, session, id).await?;
-    if !scene.access.manage {
+    let (view, one, _) = find(app, session, id).await?;
+    if !view.access.manage {
         return Err(PageError::NotFound);
     }
     let text = checked(text)?;
@@ -240,7 +244,7 @@ pub async fn put_answer(
         return Err(Refusal::AnsweredMeanwhile.into());
     }
     tx.commit().await?;
-    tell(app, scene.contest.id, id, Some(one)).await?;
+    tell(app, view.contest.id, id, Some(one)).await?;
     let (_, one, _) = find(app, session, id).await?;
     Ok(one)
 }

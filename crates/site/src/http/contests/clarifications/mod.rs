@@ -4,12 +4,13 @@ mod acts;
 
 pub use acts::{Choice, find, listed, problems, put_announcement, put_answer, put_question};
 
-use super::scene::Scene;
-use crate::app::App;
+use super::view::ContestView;
 use crate::core::clarification::{MAX_CANNED, MAX_CANNED_TEXT, MAX_TEXT, Seen};
 use crate::core::time::Time;
 use crate::db::clarification::{self, Audience, Clarification, Show};
 use crate::db::contest::RoundProblem;
+use crate::http::contests::view::{Managed, Viewed};
+use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
 use crate::http::web::mistake::Mistake;
@@ -17,11 +18,10 @@ use crate::http::web::parts::{empty, time};
 use crate::http::web::session::Session;
 use crate::text::{Message, t};
 use acts::number;
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// What a clarification is about.
 fn subject(one: &Clarification) -> Markup {
@@ -36,15 +36,15 @@ fn subject(one: &Clarification) -> Markup {
 }
 
 /// A clarification as the viewer may see it.
-fn card(scene: &Scene, one: &Clarification, seen: Seen) -> Markup {
-    let staff = scene.access.manage;
+fn card(view: &ContestView, one: &Clarification, seen: Seen) -> Markup {
+    let staff = view.access.manage;
     html! {
         article.card {
             p.state {
                 span { (subject(one)) }
                 @if one.is_announcement() { span.chip { (t::Announcement) } }
                 @else if one.answered_at.is_none() { span.chip.busy { (t::ClarificationWaits) } }
-                @if scene.is_unread(one) { span.chip.good { (t::ClarificationNew) } }
+                @if view.is_unread(one) { span.chip.good { (t::ClarificationNew) } }
                 span.muted { (time(one.answered_at.unwrap_or(one.created_at))) }
             }
             @if seen.question && !one.is_announcement() {
@@ -94,40 +94,38 @@ fn audience_words(one: &Clarification) -> &'static dyn Message {
 
 /// `GET /contests/{id}/clarifications`.
 pub async fn list(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
     Query(choice): Query<Choice>,
+    Viewed(Ctx { app, session }, view): Viewed,
 ) -> Page {
-    let scene = Scene::of(&app, &session, id).await?;
-    let (rows, next) = listed(&app, &session, &scene, &choice).await?;
-    let problems = problems(&app, &scene).await?;
+    let id = view.contest.id;
+    let (rows, next) = listed(&app, &session, &view, &choice).await?;
+    let problems = problems(&app, &view).await?;
     let root = format!("/contests/{id}/clarifications");
     let until = rows.iter().filter(|(_, seen)| seen.answer);
-    let until = until.filter_map(|(one, _)| scene.shown_at(one)).max();
+    let until = until.filter_map(|(one, _)| view.shown_at(one)).max();
     let main = html! {
-        (scene.top(&session, Some(&t::Clarifications)))
+        (view.top(&session, Some(&t::Clarifications)))
         h2 { (t::Clarifications) }
-        (chooser(&scene, &session, &choice, &problems))
+        (chooser(&view, &session, &choice, &problems))
         div data-live {
-            @if scene.news.unread > 0 && let Some(until) = until {
+            @if view.news.unread > 0 && let Some(until) = until {
                 form.inline method="post" action={ (root) "/read" } {
                     input type="hidden" name="until" value=(until.0);
                     button { (t::ClarificationsRead) }
                 }
             }
-            @for (one, seen) in &rows { (card(&scene, one, *seen)) }
+            @for (one, seen) in &rows { (card(&view, one, *seen)) }
             @if rows.is_empty() { (empty(t::ClarificationsEmpty, None)) }
             @if let Some(next) = next {
                 p { a href={ (root) "?" (choice.next(next)) } { (t::ClarificationsEarlier) } }
             }
         }
-        @if scene.access.manage {
+        @if view.access.manage {
             h2 { (t::AnnouncementNew) }
             (text_form(&format!("/contests/{id}/announcements"), &choice, &problems,
                 t::AnnouncementButton))
             p { a href={ "/contests/" (id) "/canned-answers" } { (t::CannedAnswers) } }
-        } @else if scene.access.take_part {
+        } @else if view.access.take_part {
             h2 { (t::QuestionNew) }
             (text_form(&root, &choice, &problems, t::QuestionButton))
             p.hint { (t::QuestionHint) }
@@ -137,9 +135,14 @@ pub async fn list(
     Ok(live_page(&session, t::Clarifications, &source, main).into_response())
 }
 
-fn chooser(scene: &Scene, session: &Session, choice: &Choice, problems: &[RoundProblem]) -> Markup {
+fn chooser(
+    view: &ContestView,
+    session: &Session,
+    choice: &Choice,
+    problems: &[RoundProblem],
+) -> Markup {
     let mut shows: Vec<(Show, &dyn Render)> = vec![(Show::All, &t::ClarificationsAll)];
-    if scene.access.manage {
+    if view.access.manage {
         shows.push((Show::Unanswered, &t::ClarificationsUnanswered));
     } else if session.user.is_some() {
         shows.push((Show::Own, &t::ClarificationsOwn));
@@ -194,12 +197,7 @@ pub struct Text {
 }
 
 /// `POST /contests/{id}/clarifications`: a question.
-pub async fn ask(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Text>,
-) -> Page {
+pub async fn ask(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Form<Text>) -> Page {
     let problem = number(&form.problem)?;
     put_question(&app, &session, id, problem, &form.text).await?;
     Ok(Redirect::to(&format!("/contests/{id}/clarifications")).into_response())
@@ -207,8 +205,7 @@ pub async fn ask(
 
 /// `POST /contests/{id}/announcements`.
 pub async fn announce(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<Text>,
 ) -> Page {
@@ -225,12 +222,9 @@ pub struct Read {
 
 /// `POST /contests/{id}/clarifications/read`: records what the page has shown.
 pub async fn read(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<Read>,
+    Checked(Viewed(Ctx { app, session }, view), Form(form)): Checked<Viewed, Form<Read>>,
 ) -> Page {
-    Scene::of(&app, &session, id).await?;
+    let id = view.contest.id;
     let user = session.user_id()?;
     let until = Time(form.until).min(Time::now());
     let mut tx = app.db.begin().await?;
@@ -240,19 +234,19 @@ pub async fn read(
 }
 
 /// `GET /clarifications/{id}`.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let (scene, one, seen) = find(&app, &session, id).await?;
-    let canned = clarification::canned(&app.db, scene.contest.id).await?;
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    let (view, one, seen) = find(&app, &session, id).await?;
+    let canned = clarification::canned(&app.db, view.contest.id).await?;
     let title: &'static dyn Message = if one.is_announcement() {
         &t::Announcement
     } else {
         &t::Question
     };
     let main = html! {
-        (scene.top(&session, Some(&title)))
+        (view.top(&session, Some(&title)))
         h2 { (title) }
-        (card(&scene, &one, seen))
-        @if scene.access.manage {
+        (card(&view, &one, seen))
+        @if view.access.manage {
             h2 { (t::ClarificationAnswer) }
             form.fields method="post" {
                 input type="hidden" name="answered"
@@ -287,7 +281,7 @@ pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<
                 button { (t::Save) }
             }
         }
-        p { a href={ "/contests/" (scene.contest.id) "/clarifications" } {
+        p { a href={ "/contests/" (view.contest.id) "/clarifications" } {
             (t::ClarificationsList)
         } }
     };
@@ -318,15 +312,14 @@ pub struct Answer {
 
 /// `POST /clarifications/{id}`.
 pub async fn answer(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Form(form): Form<Answer>,
 ) -> Page {
-    let (scene, ..) = find(&app, &session, id).await?;
+    let (view, ..) = find(&app, &session, id).await?;
     let text = match number(&form.canned)? {
         Some(chosen) => {
-            let canned = clarification::canned(&app.db, scene.contest.id).await?;
+            let canned = clarification::canned(&app.db, view.contest.id).await?;
             let canned = canned.into_iter().find(|one| one.id == chosen);
             canned.ok_or(PageError::NotFound)?.text
         }
@@ -334,16 +327,16 @@ pub async fn answer(
     };
     let before = number(&form.answered)?.map(Time);
     put_answer(&app, &session, id, &text, form.audience, before).await?;
-    let list = format!("/contests/{}/clarifications", scene.contest.id);
+    let list = format!("/contests/{}/clarifications", view.contest.id);
     Ok(Redirect::to(&list).into_response())
 }
 
 /// `GET /contests/{id}/canned-answers`.
-pub async fn canned(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
-    let scene = Scene::managed(&app, &session, id).await?;
+pub async fn canned(Managed(Ctx { app, session }, view): Managed) -> Page {
+    let id = view.contest.id;
     let canned = clarification::canned(&app.db, id).await?;
     let main = html! {
-        (scene.top(&session, Some(&t::CannedAnswers)))
+        (view.top(&session, Some(&t::CannedAnswers)))
         h2 { (t::CannedAnswers) }
         form.fields method="post" {
             label { (t::CannedLines)
@@ -365,12 +358,9 @@ pub struct CannedList {
 
 /// `POST /contests/{id}/canned-answers`.
 pub async fn set_canned(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-    Form(form): Form<CannedList>,
+    Checked(Managed(Ctx { app, .. }, view), Form(form)): Checked<Managed, Form<CannedList>>,
 ) -> Page {
-    Scene::managed(&app, &session, id).await?;
+    let id = view.contest.id;
     let lines = form.list.lines().map(str::trim);
     let lines: Vec<String> = lines
         .filter(|line| !line.is_empty())

@@ -9,13 +9,14 @@ mod statistics;
 mod table;
 
 use super::notices::notices;
-use super::scene::Scene;
+use super::view::ContestView;
 use crate::app::App;
 use crate::core::standings::{self, Audience, Data, Scope, Shown};
 use crate::core::time::Time;
 use crate::db;
 use crate::db::contest::Round;
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page, projector_page};
 use crate::http::web::live;
@@ -23,7 +24,7 @@ use crate::http::web::session::Session;
 use crate::rankings::{Format, Render, Rendered};
 use crate::text::{self, Locale, t};
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, VARY,
@@ -111,7 +112,7 @@ impl Choice {
 struct Look {
     /// The language; a stream of events outlives the request.
     locale: Arc<Locale>,
-    scene: Scene,
+    view: ContestView,
     choice: Choice,
     data: Arc<Data>,
     /// The number of commits that the ranking must contain.
@@ -121,7 +122,7 @@ struct Look {
 impl Look {
     async fn of(app: &App, session: &Session, id: i64, choice: Choice) -> Page<Look> {
         let commits = *db::commits().borrow();
-        let scene = Scene::of(app, session, id).await?;
+        let view = ContestView::of(app, session, id).await?;
         let data = match app
             .rankings
             .recent_data(id)
@@ -132,7 +133,7 @@ impl Look {
         };
         let look = Look {
             locale: text::current(),
-            scene,
+            view,
             choice,
             data,
             commits,
@@ -151,7 +152,7 @@ impl Look {
     }
 
     fn audience(&self) -> Audience {
-        if self.scene.access.manage && !self.choice.is_public() {
+        if self.view.access.manage && !self.choice.is_public() {
             Audience::Staff
         } else {
             Audience::Public
@@ -160,11 +161,11 @@ impl Look {
 
     /// The rounds that the viewer may see.
     fn rounds(&self, now: Time) -> Vec<Shown> {
-        let mut access = self.scene.access;
+        let mut access = self.view.access;
         // The public view of the staff is that of guests.
         access.manage &= self.audience() == Audience::Staff;
         let shown = |round: &Round| {
-            let times = self.scene.times(round.id, round.schedule());
+            let times = self.view.times(round.id, round.schedule());
             Shown::of(access, round, times, now)
         };
         self.data.rounds.iter().filter_map(shown).collect()
@@ -185,7 +186,7 @@ impl Look {
     /// The next time at which the scope or the tables change without a change of the data.
     fn next_change(&self, now: Time) -> Time {
         let times = self.data.rounds.iter().flat_map(|round| {
-            let times = self.scene.times(round.id, round.schedule());
+            let times = self.view.times(round.id, round.schedule());
             [times.begins, round.ranking_from, times.full_results]
         });
         let next = times.filter(|time| *time > now).min();
@@ -202,7 +203,7 @@ impl Look {
             Format::Statistics => statistics::render,
         };
         let scope = self.scope(Time::now())?;
-        let id = self.scene.contest.id;
+        let id = self.view.contest.id;
         if self.choice.is_announced()
             && let Some(page) = app.rankings.recent(id, &scope, format, &self.locale)
         {
@@ -224,8 +225,7 @@ fn tables(id: i64, choice: &Choice, page: &Rendered) -> Markup {
 
 /// `GET /contests/{id}/ranking`.
 pub async fn show(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
     headers: HeaderMap,
@@ -238,7 +238,7 @@ pub async fn show(
     let choice = &look.choice;
     let query = choice.query("");
     let main = html! {
-        (look.scene.top(&session, Some(&t::Ranking)))
+        (look.view.top(&session, Some(&t::Ranking)))
         h2 { (t::Ranking) }
         (chooser(&look))
         (tables(id, choice, &page))
@@ -259,7 +259,7 @@ fn chooser(look: &Look) -> Markup {
     let is_shown = |round: &&Round| shown.iter().any(|one| one.round == round.id);
     let rounds: Vec<&Round> = look.data.rounds.iter().filter(is_shown).collect();
     let groups = look.data.groups(look.audience());
-    let can_switch = look.scene.access.manage;
+    let can_switch = look.view.access.manage;
     html! {
         @if rounds.len() > 1 || !groups.is_empty() || can_switch {
             form.inline method="get" {
@@ -298,14 +298,13 @@ fn chooser(look: &Look) -> Markup {
 
 /// `GET /contests/{id}/projector`: large, and without links.
 pub async fn projector(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
 ) -> Page {
     let look = Look::of(&app, &session, id, choice).await?;
     let page = look.rendered(&app, Format::Html).await?;
-    let name = &look.scene.contest.name;
+    let name = &look.view.contest.name;
     let main = html! { h1 { (name) } (tables(id, &look.choice, &page)) };
     let source = format!("/contests/{id}/ranking/live{}", look.choice.query(""));
     Ok(projector_page(name, &source, main).into_response())
@@ -313,8 +312,7 @@ pub async fn projector(
 
 /// `GET /contests/{id}/ranking.csv`.
 pub async fn csv(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
     headers: HeaderMap,
@@ -337,8 +335,7 @@ pub async fn tag(app: &App, session: &Session, id: i64) -> Page<String> {
 
 /// `GET /contests/{id}/ranking.json`.
 pub async fn json(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
     headers: HeaderMap,
@@ -350,15 +347,14 @@ pub async fn json(
 
 /// `GET /contests/{id}/statistics`.
 pub async fn statistics(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
 ) -> Page {
     let look = Look::of(&app, &session, id, choice).await?;
     let charts = look.rendered(&app, Format::Statistics).await?;
     let main = html! {
-        (look.scene.top(&session, Some(&t::Statistics)))
+        (look.view.top(&session, Some(&t::Statistics)))
         h2 { (t::Statistics) }
         (chooser(&look))
         (PreEscaped(&charts.text))
@@ -452,8 +448,7 @@ impl Follower {
 
 /// `GET /contests/{id}/ranking/live`: an event with the tag of each new ranking.
 pub async fn live(
-    State(app): State<Arc<App>>,
-    session: Session,
+    Ctx { app, session }: Ctx,
     client: Client,
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
@@ -463,8 +458,8 @@ pub async fn live(
     let seat = live::Seat::of(&app, &session, &client)?;
     let number = STREAMS.fetch_add(1, Ordering::Relaxed);
     let now = Instant::now();
-    let scene = Scene::of(&app, &session, id).await?;
-    let notices = notices(&app, scene);
+    let view = ContestView::of(&app, &session, id).await?;
+    let notices = notices(&app, view);
     let follower = Follower {
         app,
         look,

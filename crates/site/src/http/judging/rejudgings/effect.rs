@@ -9,7 +9,7 @@ use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::db::contest::Contest;
 use crate::db::rejudging::Item;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::parts::{self, PAGE_ROWS};
 use crate::http::web::session::Session;
@@ -95,8 +95,8 @@ pub async fn ranks(app: &App, session: &Session, items: &[Item]) -> Page<Markup>
     let contests: BTreeSet<i64> = items.iter().filter_map(|one| one.contest_id).collect();
     let mut parts = Vec::new();
     for contest in contests {
-        match Scene::managed(app, session, contest).await {
-            Ok(scene) => parts.push(ranks_of(app, &scene.contest, items).await?),
+        match ContestView::managed(app, session, contest).await {
+            Ok(view) => parts.push(ranks_of(app, &view.contest, items).await?),
             Err(PageError::NotFound) => {}
             Err(error) => return Err(error),
         }

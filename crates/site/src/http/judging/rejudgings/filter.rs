@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::core::verdict::Verdict;
 use crate::db::rejudging::{Filter, Set};
 use crate::db::user;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::judging::submissions;
 use crate::http::problems;
 use crate::http::web::error::{Page, PageError};
@@ -98,16 +98,16 @@ pub async fn scope(app: &App, session: &Session, filter: &Filter) -> Page<Scope>
         });
     }
     if let Some(id) = filter.round_problem {
-        let (scene, _) = Scene::of_problem(app, session, id).await?;
-        let manages = scene.access.manage.then_some(of_contest(scene.contest.id));
+        let (view, _) = ContestView::of_problem(app, session, id).await?;
+        let manages = view.access.manage.then_some(of_contest(view.contest.id));
         return manages.ok_or(PageError::NotFound);
     }
     if let Some(id) = filter.round {
-        let (scene, _) = Scene::managed_round(app, session, id).await?;
-        return Ok(of_contest(scene.contest.id));
+        let (view, _) = ContestView::managed_round(app, session, id).await?;
+        return Ok(of_contest(view.contest.id));
     }
     if let Some(id) = filter.contest {
-        Scene::managed(app, session, id).await?;
+        ContestView::managed(app, session, id).await?;
         return Ok(of_contest(id));
     }
     if let Some(id) = filter.problem {

@@ -16,8 +16,9 @@ use crate::core::verdict::Verdict;
 use crate::db::judgement;
 use crate::db::problem;
 use crate::db::rejudging::{self, Filter, Item, NewSet, Set, SetState};
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::client::Client;
+use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
 use crate::http::web::live::Seat;
@@ -27,12 +28,11 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::judging::live::Change;
 use crate::text::t;
-use axum::extract::{Form, Path, Query, State};
+use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
 use filter::{Fields, Scope, scope};
 use maud::{Markup, Render, html};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// Characters of the longest reason.
 const MAX_REASON: usize = 200;
@@ -62,7 +62,7 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<Set> {
 }
 
 async fn manages(app: &App, session: &Session, contest: i64) -> Page<bool> {
-    match Scene::managed(app, session, contest).await {
+    match ContestView::managed(app, session, contest).await {
         Ok(_) => Ok(true),
         Err(PageError::NotFound) => Ok(false),
         Err(error) => Err(error),
@@ -70,7 +70,7 @@ async fn manages(app: &App, session: &Session, contest: i64) -> Page<bool> {
 }
 
 /// `GET /rejudgings`.
-pub async fn list(State(app): State<Arc<App>>, session: Session) -> Page {
+pub async fn list(Ctx { app, session }: Ctx) -> Page {
     let user = session.user_id()?;
     let sets = rejudging::page(&app.db, user, session.viewer().is_admin(), PAGE_ROWS).await?;
     if sets.is_empty() && !session.is_staff(&app).await? {
@@ -111,11 +111,7 @@ fn state(set: &Set) -> Markup {
 }
 
 /// `GET /rejudgings/new`.
-pub async fn form(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Query(fields): Query<Fields>,
-) -> Page {
+pub async fn form(Ctx { app, session }: Ctx, Query(fields): Query<Fields>) -> Page {
     fields.filter(&app, &session).await?;
     let mut verdicts: Vec<(&str, &dyn Render)> = vec![("", &t::All)];
     for one in Verdict::ALL {
@@ -158,11 +154,7 @@ pub async fn form(
 }
 
 /// `POST /rejudgings/new`.
-pub async fn create(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Form(fields): Form<Fields>,
-) -> Page {
+pub async fn create(Ctx { app, session }: Ctx, Form(fields): Form<Fields>) -> Page {
     let filter = fields.filter(&app, &session).await?;
     let reason: String = fields.reason.trim().chars().take(MAX_REASON).collect();
     let scope = scope(&app, &session, &filter).await?;
@@ -210,11 +202,7 @@ async fn add(
 }
 
 /// `POST /submissions/{id}/judge`: a set of one that applies itself.
-pub async fn judge_again(
-    State(app): State<Arc<App>>,
-    session: Session,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn judge_again(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let filter = Filter {
         submission: Some(id),
         ..Filter::default()
@@ -225,7 +213,7 @@ pub async fn judge_again(
 }
 
 /// `GET /rejudgings/{id}`: what the set changes.
-pub async fn show(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let set = find(&app, &session, id).await?;
     let items = rejudging::items(&app.db, id).await?;
     let title = t::RejudgingTitle { id: id.to_string() };
@@ -291,19 +279,14 @@ fn decision(set: &Set, items: &[Item]) -> Markup {
 }
 
 /// `GET /rejudgings/{id}/live`.
-pub async fn live(
-    State(app): State<Arc<App>>,
-    session: Session,
-    client: Client,
-    Path(id): Path<i64>,
-) -> Page {
+pub async fn live(Ctx { app, session }: Ctx, client: Client, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
     Ok(seat.events(&app, move |change| change.rejudging == Some(id)))
 }
 
 /// `POST /rejudgings/{id}/apply`.
-pub async fn apply(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn apply(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     let items = rejudging::items(&mut tx, id).await?;
@@ -324,7 +307,7 @@ pub async fn apply(State(app): State<Arc<App>>, session: Session, Path(id): Path
 }
 
 /// `POST /rejudgings/{id}/drop`.
-pub async fn drop_set(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn drop_set(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     find(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     let cancelled = rejudging::drop_set(&mut tx, id, Time::now()).await?;
@@ -339,7 +322,7 @@ pub async fn drop_set(State(app): State<Arc<App>>, session: Session, Path(id): P
 }
 
 /// `POST /rejudgings/{id}/repeat`: a new set with the same submissions.
-pub async fn repeat(State(app): State<Arc<App>>, session: Session, Path(id): Path<i64>) -> Page {
+pub async fn repeat(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let set = find(&app, &session, id).await?;
     if set.state == SetState::Open {
         return Err(Refusal::RejudgingOpen.into());

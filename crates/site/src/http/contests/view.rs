@@ -8,15 +8,17 @@ use crate::core::time::Time;
 use crate::db::clarification::{self, Clarification};
 use crate::db::contest::{self, Contest, Round, RoundProblem};
 use crate::db::participant::{self, Participant, Start};
+use crate::http::web::context::{Ctx, Granted, granted};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, nav_link};
 use crate::http::web::session::Session;
 use crate::text::t;
 use maud::{Markup, Render, html};
+use std::sync::Arc;
 
 /// A contest and what the viewer may do in it.
 #[derive(Clone)]
-pub struct Scene {
+pub struct ContestView {
     pub contest: Contest,
     pub access: ContestAccess,
     /// The viewer, or the viewer's team, as a participant of the contest.
@@ -38,9 +40,9 @@ pub struct News {
     pub unanswered: usize,
 }
 
-impl Scene {
+impl ContestView {
     /// A contest that the viewer may see.
-    pub async fn of(app: &App, session: &Session, id: i64) -> Page<Scene> {
+    pub async fn of(app: &App, session: &Session, id: i64) -> Page<ContestView> {
         let contest = contest::by_id(&app.db, id)
             .await?
             .ok_or(PageError::NotFound)?;
@@ -59,7 +61,7 @@ impl Scene {
             Some(participant) => participant::starts_of(&app.db, participant.id).await?,
             None => Vec::new(),
         };
-        let mut scene = Scene {
+        let mut view = ContestView {
             contest,
             access,
             participant,
@@ -67,8 +69,8 @@ impl Scene {
             starts,
             news: News::default(),
         };
-        scene.news = scene.find_news(app).await?;
-        Ok(scene)
+        view.news = view.find_news(app).await?;
+        Ok(view)
     }
 
     async fn find_news(&self, app: &App) -> Page<News> {
@@ -169,31 +171,42 @@ impl Scene {
     }
 
     /// A contest that the viewer may change.
-    pub async fn managed(app: &App, session: &Session, id: i64) -> Page<Scene> {
-        let scene = Scene::of(app, session, id).await?;
-        if scene.access.manage {
-            Ok(scene)
+    pub async fn managed(app: &App, session: &Session, id: i64) -> Page<ContestView> {
+        let view = ContestView::of(app, session, id).await?;
+        if view.access.manage {
+            Ok(view)
         } else {
             Err(PageError::NotFound)
         }
     }
 
     /// A round that the viewer may change.
-    pub async fn managed_round(app: &App, session: &Session, id: i64) -> Page<(Scene, Round)> {
+    pub async fn managed_round(
+        app: &App,
+        session: &Session,
+        id: i64,
+    ) -> Page<(ContestView, Round)> {
         let round = contest::round(&app.db, id)
             .await?
             .ok_or(PageError::NotFound)?;
-        Ok((Scene::managed(app, session, round.contest_id).await?, round))
+        Ok((
+            ContestView::managed(app, session, round.contest_id).await?,
+            round,
+        ))
     }
 
     /// A problem of a round that the viewer may see now.
-    pub async fn of_problem(app: &App, session: &Session, id: i64) -> Page<(Scene, RoundProblem)> {
+    pub async fn of_problem(
+        app: &App,
+        session: &Session,
+        id: i64,
+    ) -> Page<(ContestView, RoundProblem)> {
         let problem = contest::round_problem(&app.db, id).await?;
         let problem = problem.ok_or(PageError::NotFound)?;
-        let scene = Scene::of(app, session, problem.contest_id).await?;
-        let times = scene.times(problem.round_id, problem.schedule());
-        if scene.access.sees_round(times.begins, Time::now()) {
-            Ok((scene, problem))
+        let view = ContestView::of(app, session, problem.contest_id).await?;
+        let times = view.times(problem.round_id, problem.schedule());
+        if view.access.sees_round(times.begins, Time::now()) {
+            Ok((view, problem))
         } else {
             Err(PageError::NotFound)
         }
@@ -268,3 +281,58 @@ impl Scene {
         }
     }
 }
+
+/// A contest that the viewer may see.
+pub struct Viewed(pub Ctx, pub ContestView);
+
+impl Granted for Viewed {
+    async fn find(ctx: Ctx, id: i64) -> Page<Viewed> {
+        let view = ContestView::of(&ctx.app, &ctx.session, id).await?;
+        Ok(Viewed(ctx, view))
+    }
+}
+
+/// A contest that the viewer manages.
+pub struct Managed(pub Ctx, pub ContestView);
+
+impl Granted for Managed {
+    async fn find(ctx: Ctx, id: i64) -> Page<Managed> {
+        let view = ContestView::managed(&ctx.app, &ctx.session, id).await?;
+        Ok(Managed(ctx, view))
+    }
+}
+
+/// A round of a contest that the viewer manages.
+pub struct ManagedRound(pub Ctx, pub ContestView, pub Round);
+
+impl Granted for ManagedRound {
+    async fn find(ctx: Ctx, id: i64) -> Page<ManagedRound> {
+        let found = ContestView::managed_round(&ctx.app, &ctx.session, id).await?;
+        Ok(ManagedRound(ctx, found.0, found.1))
+    }
+}
+
+/// A problem of a round that the viewer may see now.
+pub struct ViewedProblem(pub Ctx, pub ContestView, pub RoundProblem);
+
+impl Granted for ViewedProblem {
+    async fn find(ctx: Ctx, id: i64) -> Page<ViewedProblem> {
+        let found = ContestView::of_problem(&ctx.app, &ctx.session, id).await?;
+        Ok(ViewedProblem(ctx, found.0, found.1))
+    }
+}
+
+/// A problem of a round in a contest that the viewer manages.
+pub struct ManagedProblem(pub Arc<App>, pub RoundProblem);
+
+impl Granted for ManagedProblem {
+    async fn find(ctx: Ctx, id: i64) -> Page<ManagedProblem> {
+        let ViewedProblem(ctx, view, problem) = ViewedProblem::find(ctx, id).await?;
+        match view.access.manage {
+            true => Ok(ManagedProblem(ctx.app, problem)),
+            false => Err(PageError::NotFound),
+        }
+    }
+}
+
+granted!(Viewed, Managed, ManagedRound, ViewedProblem, ManagedProblem);

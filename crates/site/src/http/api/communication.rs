@@ -10,7 +10,8 @@ use crate::db::clarification::Audience;
 use crate::http::contests::clarifications::{self, Choice};
 use crate::http::contests::contest_files;
 use crate::http::contests::ranking;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
+use crate::http::web::context::Ctx;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::storable::Sent;
 use axum::Json;
@@ -38,9 +39,9 @@ pub async fn clarifications(
     Path(id): Path<i64>,
     Query(choice): Query<Choice>,
 ) -> Answer<Json<List<Clarification>>> {
-    let scene = Scene::of(&app, &caller.session, id).await?;
-    let (rows, next) = clarifications::listed(&app, &caller.session, &scene, &choice).await?;
-    let staff = scene.access.manage;
+    let view = ContestView::of(&app, &caller.session, id).await?;
+    let (rows, next) = clarifications::listed(&app, &caller.session, &view, &choice).await?;
+    let staff = view.access.manage;
     let items = rows
         .iter()
         .map(|(one, seen)| Clarification::of(one, *seen, staff));
@@ -51,8 +52,8 @@ pub async fn clarifications(
 }
 
 async fn one(app: &App, caller: &Caller, id: i64) -> Answer<Json<Clarification>> {
-    let (scene, one, seen) = clarifications::find(app, &caller.session, id).await?;
-    Ok(Json(Clarification::of(&one, seen, scene.access.manage)))
+    let (view, one, seen) = clarifications::find(app, &caller.session, id).await?;
+    Ok(Json(Clarification::of(&one, seen, view.access.manage)))
 }
 
 /// Return a clarification or an announcement
@@ -158,8 +159,8 @@ pub async fn files(
     caller: Caller,
     Path(id): Path<i64>,
 ) -> Answer<Json<Vec<ContestFile>>> {
-    let scene = Scene::of(&app, &caller.session, id).await?;
-    let files = contest_files::listed(&app, &scene).await?;
+    let view = ContestView::of(&app, &caller.session, id).await?;
+    let files = contest_files::listed(&app, &view).await?;
     Ok(Json(files.into_iter().map(ContestFile::from).collect()))
 }
 
@@ -175,7 +176,8 @@ pub async fn content(
     caller: Caller,
     Path(id): Path<i64>,
 ) -> Answer<Response> {
-    Ok(contest_files::load(State(app), caller.session, Path(id)).await?)
+    let session = caller.session;
+    Ok(contest_files::load(Ctx { app, session }, Path(id)).await?)
 }
 
 /// Return the ranking of a contest as the caller sees it
@@ -202,6 +204,6 @@ pub async fn ranking(
     Query(choice): Query<ranking::Choice>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let (app, session) = (State(app), caller.session);
-    Ok(ranking::json(app, session, Path(id), Query(choice), headers).await?)
+    let session = caller.session;
+    Ok(ranking::json(Ctx { app, session }, Path(id), Query(choice), headers).await?)
 }

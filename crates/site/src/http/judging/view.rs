@@ -8,13 +8,13 @@ use crate::core::visibility::{Relation, Rules, Visible, visible};
 use crate::db::contest::{self, RoundProblem};
 use crate::db::participant;
 use crate::db::submission::Submission;
-use crate::http::contests::scene::Scene;
+use crate::http::contests::view::ContestView;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::session::Session;
 use std::collections::HashMap;
 
 /// Determines what one viewer sees.
-pub struct Sight<'a> {
+pub struct SubmissionView<'a> {
     app: &'a App,
     session: &'a Session,
     problems: HashMap<i64, Option<RoundProblem>>,
@@ -26,10 +26,10 @@ pub struct Sight<'a> {
     full_results: HashMap<(i64, i64), Time>,
 }
 
-impl<'a> Sight<'a> {
-    /// The sight of the user of a session.
-    pub fn new(app: &'a App, session: &'a Session) -> Sight<'a> {
-        Sight {
+impl<'a> SubmissionView<'a> {
+    /// The view of a session's user.
+    pub fn new(app: &'a App, session: &'a Session) -> SubmissionView<'a> {
+        SubmissionView {
             app,
             session,
             problems: HashMap::new(),
@@ -94,8 +94,8 @@ impl<'a> Sight<'a> {
         if let Some(known) = self.manages.get(&contest) {
             return Ok(*known);
         }
-        let found = match Scene::of(self.app, self.session, contest).await {
-            Ok(scene) => scene.access.manage,
+        let found = match ContestView::of(self.app, self.session, contest).await {
+            Ok(view) => view.access.manage,
             // A former member still sees their own submissions.
             Err(PageError::NotFound) => false,
             Err(error) => return Err(error),
