@@ -21,7 +21,9 @@ pub mod config;
 pub mod console;
 pub mod core;
 pub mod dialects;
+mod hex;
 pub mod http;
+mod interfaces;
 mod memory;
 #[cfg(test)]
 mod messages;
@@ -30,4 +32,4 @@ pub mod samples;
 pub mod service;
 pub mod tokens;
 
-pub use service::{Service, StartError};
+pub use interfaces::{Interfaces, StartError};

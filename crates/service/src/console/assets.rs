@@ -3,7 +3,7 @@
 //! The name of each file contains a digest of its content. A changed file therefore has a new name,
 //! and browsers may cache each file for a year.
 
-use crate::tokens::hex;
+use crate::hex::hex;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};

@@ -7,20 +7,21 @@
 
 mod environment;
 mod keep;
-mod runner;
+mod programs;
 
 pub use environment::{
     ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, work_directory, work_directory_at,
 };
-pub use runner::Runner;
+pub use programs::Programs;
 
-use super::budget::{MAX_RENDERED_BYTES, Plan, archive_bytes, outputs_bytes, stdin_bytes};
+use super::budget::MAX_RENDERED_BYTES;
 use super::catalog::{CatalogError, CompileLimits, Compiled, Program, Runtime, SourceFile};
 use super::compare::Comparison;
 use super::engine::Lane;
 use super::execution::{
     Blame, Content, Excess, ExecutionError, ExecutionReport, InputFile, OutputFile,
 };
+use super::plan::{Plan, archive_bytes, outputs_bytes, stdin_bytes};
 use super::queue::{Held, Refusal, Ticket};
 use super::workspace::check_files;
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! One job: its progress, its log of events and its answer.
 
 use crate::core::queue::ClientId;
-use crate::tokens::hex;
+use crate::hex::hex;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

@@ -130,7 +130,7 @@ pub(super) async fn admit(
         .plan()
         .plus(run.ticket.size_bytes.saturating_mul(2))
         .bytes();
-    let permit = service.runner.admit(run).await.inspect_err(|_| {
+    let permit = service.programs.admit(run).await.inspect_err(|_| {
         service.metrics.count_refusal(INTERFACE);
     })?;
     // Longer than any run; an Instant cannot be arbitrarily late.

@@ -126,7 +126,7 @@ fn source(
         (Some(name), true) => {
             let runtime = files
                 .service
-                .runner
+                .programs
                 .catalog
                 .runtime(name)
                 .map_err(|error| Problem::from(program::ProgramError::from(error)))?;
