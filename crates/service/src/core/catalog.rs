@@ -2,7 +2,7 @@
 
 mod runtime;
 
-pub use runtime::{CommandLines, Runtime};
+pub use runtime::Runtime;
 
 use super::engine::{Engine, Lane, allowed_cpus};
 use millibox::{Figures, Supervisor};

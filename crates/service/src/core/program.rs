@@ -9,9 +9,7 @@ mod environment;
 mod keep;
 mod programs;
 
-pub use environment::{
-    ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, work_directory, work_directory_at,
-};
+pub use environment::{ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, work_directory_at};
 pub use programs::Programs;
 
 use super::budget::MAX_RENDERED_BYTES;

@@ -151,11 +151,6 @@ impl<A, E> Job<A, E> {
     pub async fn cancelled(&self) {
         self.cancellation.cancelled().await;
     }
-
-    /// Whether cancellation of the job was requested.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancellation.is_cancelled()
-    }
 }
 
 impl<A: Clone, E: Clone> Job<A, E> {

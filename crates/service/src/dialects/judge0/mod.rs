@@ -31,10 +31,8 @@ mod submission;
 mod submissions;
 
 pub use callbacks::Receivers;
-pub use error::RequestError;
-pub use field_errors::{FieldErrors, FieldFault};
 pub use languages::Languages;
-pub use model::{Draft, LIMITS, LimitRule, Min, Rules};
+pub use model::{Draft, LIMITS, Min, Rules};
 
 use crate::service::Service;
 use axum::Router;

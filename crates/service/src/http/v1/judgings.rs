@@ -54,6 +54,10 @@ pub struct JudgingRequest {
 
 /// The same request as a form, with the same values as in JSON.
 #[derive(Debug, ToSchema)]
+#[expect(
+    dead_code,
+    reason = "only its description is used, because forms are read field by field"
+)]
 pub struct JudgingForm {
     /// The problem package, a zip archive.
     #[schema(value_type = Option<String>, format = Binary)]
