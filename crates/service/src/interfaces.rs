@@ -107,8 +107,8 @@ impl Interfaces {
         self.dialects.with_version(routes, &at_root)
     }
 
-    /// Cancels what still runs at the end of the service. Only jobs of `/v1` may outlive their
-    /// connections, so the requests of the other interfaces end when theirs are closed.
+    /// Cancels the jobs that still run at the end of the service. The programs of other requests
+    /// are killed when their connections are closed.
     pub(crate) fn cancel_all(&self) {
         self.v1.cancel_all();
     }

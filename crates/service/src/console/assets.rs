@@ -46,7 +46,6 @@ pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
 pub static SCRIPT_FILE: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("js", "text/javascript; charset=utf-8", SCRIPT.concat()));
 
-/// The icon.
 pub static ICON: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "svg",

@@ -15,7 +15,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The class.
     pub fn class(self) -> &'static str {
         match self {
             Kind::Good => "good",

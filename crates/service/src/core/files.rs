@@ -32,7 +32,6 @@ pub struct FileStore {
     shared: Arc<Shared>,
 }
 
-/// The bounds of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct StoreBounds {
     /// The size of all files, and whether clients have shares of it.

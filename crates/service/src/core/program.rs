@@ -1,6 +1,6 @@
 //! A program run on one or several inputs: compiled once, then one execution for each test.
 //!
-//! This file defines the request, the events and the answer. `runner` carries out the request: it
+//! This file defines the request, the events and the answer. `programs` carries out the request: it
 //! admits the run, compiles the program and executes the tests in order. `environment` decides what
 //! a program finds in its sandbox, and turns one test into an
 //! [`Execution`](super::execution::Execution). `keep` bounds the output of all tests together.
@@ -95,7 +95,6 @@ pub enum ProgramSource {
 pub struct Source {
     /// Relative, without `..`.
     pub path: PathBuf,
-    /// The content.
     pub content: Content,
 }
 
@@ -126,7 +125,6 @@ pub struct Test {
 /// When the remaining tests of a run are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StopOn {
-    /// Never.
     #[default]
     Never,
     /// After the first test that did not pass.
@@ -198,7 +196,6 @@ pub enum Event {
         test: usize,
         /// 1 for standard output, 2 for standard error.
         stream: u8,
-        /// The bytes.
         bytes: Bytes,
     },
     /// A test has ended.

@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 /// The bytes that a job occupies in addition to its answer and its events.
 const JOB_OVERHEAD_BYTES: usize = 1024;
 
-/// The bounds of the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegistryBounds {
     /// How long an answer is kept.

@@ -65,6 +65,7 @@ pub fn with_layers(routes: Router, service: &Arc<Service>, is_unix: bool) -> Rou
         .layer(SetRequestIdLayer::x_request_id(NumberRequests::default()))
         .layer(trace)
         .layer(PropagateRequestIdLayer::x_request_id())
+        // Outside of the layer that catches panics, so that a body is read after a panic as well.
         .layer(from_fn(unread::drain))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(RequestBodyTimeoutLayer::new(CLIENT_PATIENCE))

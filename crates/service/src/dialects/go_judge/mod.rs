@@ -131,7 +131,7 @@ pub fn grpc_router(go_judge: &Arc<GoJudge>) -> Router {
     grpc::router().with_state(go_judge.clone())
 }
 
-/// Answers other methods like unknown paths.
+/// Treats other methods like unknown paths, as go-judge's web framework (gin) does by default.
 fn only(methods: MethodRouter<Arc<GoJudge>>) -> MethodRouter<Arc<GoJudge>> {
     methods.fallback(async || (StatusCode::NOT_FOUND, "404 page not found"))
 }

@@ -77,7 +77,6 @@ fn internal(error: impl ToString) -> Stop {
 /// What all commands of a group share.
 #[derive(Clone, Copy)]
 pub struct Common<'a> {
-    /// The service.
     pub service: &'a Service,
     /// The stored files that the group refers to.
     pub stored: &'a StoredFiles,

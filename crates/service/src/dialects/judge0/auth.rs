@@ -53,7 +53,7 @@ impl FromRequestParts<Arc<Judge0>> for Authorized {
         Authenticated::from_request_parts(parts, judge0).await?;
         let token = header_or_parameter(parts, ADMIN_TOKEN);
         let client = judge0.service.tokens.client(token.as_deref());
-        // Without configured tokens, every client is an administrator. Judge0 refuses these calls
+        // Without configured tokens, every client is an administrator. Judge0 rejects these calls
         // in that case.
         match client {
             Ok(client) if client.admin && judge0.service.tokens.are_required() => Ok(Authorized),

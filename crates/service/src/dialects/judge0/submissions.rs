@@ -37,6 +37,7 @@ pub async fn create(
     headers: HeaderMap,
     body: Bytes,
 ) -> Answer<Response> {
+    // Judge0 checks its queue before it reads the request, so a full queue hides other errors.
     let full = |_| RequestError::QueueFull;
     judge0.store.check_room(client.id, 1).map_err(full)?;
     let fields = parameters.fields()?;

@@ -137,7 +137,7 @@ async fn refuse_packages(_: Authorized) -> Failure {
     Failure::Packages
 }
 
-/// Refuses requests that a page of another site could send without a preflight request (CSRF).
+/// Rejects requests that a page of another site could send without a preflight request (CSRF).
 async fn require_json(request: Request, next: Next) -> Response {
     let is_reading = matches!(
         *request.method(),

@@ -1,6 +1,6 @@
 //! Admission and execution, common to both endpoints.
 //!
-//! A request begins to run within its compile timeout and a configured margin, or it is refused
+//! A request begins to run within its compile timeout and a configured margin, or it is rejected
 //! with 504. A run that starts later might not end before verl gives up, 10 s after both timeouts.
 
 use super::INTERFACE;
@@ -65,7 +65,6 @@ pub(super) fn limits(
     }
 }
 
-/// The limits of a request.
 pub(super) fn request_limits(
     config: &Config,
     timeout: Duration,

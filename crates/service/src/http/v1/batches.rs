@@ -173,6 +173,7 @@ impl Batch {
                 (line, false, Some(held))
             }
             Err(problem) => {
+                // With 429 and 5xx, nothing ran or the service failed, so a retry may succeed.
                 let is_service_error = problem.status >= 429;
                 let line = BatchLine {
                     index,

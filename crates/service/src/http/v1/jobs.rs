@@ -67,7 +67,6 @@ pub trait JobDocument: Serialize {
 pub enum LogEvent {
     /// An event with its description in JSON.
     Document {
-        /// The name.
         name: &'static str,
         /// The description.
         data: String,
@@ -78,7 +77,6 @@ pub enum LogEvent {
         test: usize,
         /// 1 for standard output, 2 for standard error.
         stream: u8,
-        /// The bytes.
         bytes: Bytes,
     },
 }
@@ -487,6 +485,8 @@ pub async fn cancel<D: JobDocument>(
 ) -> Result<StatusCode, Problem> {
     let job = find::<D>(v1, client, Verb::Change, id)?;
     job.cancel();
+    // The status 204 states that the job has ended, so the response waits for the end, but within
+    // a bound.
     let _ = tokio::time::timeout(CANCEL_PATIENCE, job.ended()).await;
     Ok(StatusCode::NO_CONTENT)
 }

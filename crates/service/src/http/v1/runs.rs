@@ -29,7 +29,6 @@ pub fn new_id() -> String {
 
 /// A run that was checked, and how its answer is rendered.
 pub struct Prepared {
-    /// The run.
     pub run: ProgramRun,
     form: OutputForm,
     label: Option<String>,
