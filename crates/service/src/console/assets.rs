@@ -3,7 +3,7 @@
 //! The name of each file contains a digest of its content. A changed file therefore has a new name,
 //! and browsers may cache each file for a year.
 
-use crate::tokens::hex;
+use crate::hex::hex;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -46,7 +46,6 @@ pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
 pub static SCRIPT_FILE: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("js", "text/javascript; charset=utf-8", SCRIPT.concat()));
 
-/// The icon.
 pub static ICON: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "svg",

@@ -90,7 +90,6 @@ impl Bounds {
 /// The place and resources for which a request waits in the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Ticket {
-    /// The client.
     pub client: ClientId,
     /// The place where the request runs.
     pub lane: Lane,
@@ -216,7 +215,6 @@ impl Queue {
         }
     }
 
-    /// The bounds.
     pub fn bounds(&self) -> &Bounds {
         &self.shared.bounds
     }

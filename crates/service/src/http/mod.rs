@@ -5,6 +5,7 @@
 //! | `sockets` | binds the addresses |
 //! | `server` | accepts connections, and shuts down in an orderly way |
 //! | `held` | charges the memory of an answer until it is sent |
+//! | `bearer` | the token of a request |
 //! | `bodies` | the memory of bodies that are being read or wait |
 //! | `connection` | a client that must read, and that receives early answers |
 //! | `headers` | headers of the service that all interfaces have |
@@ -14,9 +15,9 @@
 //! | `origins` | protects a service without tokens from pages of other sites |
 //! | `unread` | reads the rest of a body that a handler has not read |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
-//! | `version` | `/version`, which two dialects have |
 //! | `v1` | the service's own interface |
 
+pub mod bearer;
 pub mod bodies;
 pub mod connection;
 pub mod docs;
@@ -30,9 +31,7 @@ pub mod server;
 pub mod sockets;
 pub mod unread;
 pub mod v1;
-pub mod version;
 
-use crate::config::Dialect;
 use crate::service::Service;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -56,13 +55,8 @@ use tracing::{Level, Span};
 /// How long a client may take to send the headers of a request, and between two pieces of its body.
 pub const CLIENT_PATIENCE: Duration = Duration::from_secs(30);
 
-/// All routes of an address: everything, or only one dialect. No web page can send a request to a
-/// Unix socket.
-pub fn router(service: &Arc<Service>, dialect: Option<Dialect>, is_unix: bool) -> Router {
-    let routes = match dialect {
-        Some(dialect) => version::add(crate::dialects::alone(dialect, service), &[dialect]),
-        None => everything(service),
-    };
+/// Adds what all routes of an address share. No web page can send a request to a Unix socket.
+pub fn with_layers(routes: Router, service: &Arc<Service>, is_unix: bool) -> Router {
     let trace = TraceLayer::new_for_http()
         .make_span_with(span)
         .on_response(DefaultOnResponse::new().level(Level::DEBUG))
@@ -71,13 +65,14 @@ pub fn router(service: &Arc<Service>, dialect: Option<Dialect>, is_unix: bool) -
         .layer(SetRequestIdLayer::x_request_id(NumberRequests::default()))
         .layer(trace)
         .layer(PropagateRequestIdLayer::x_request_id())
+        // Outside of the layer that catches panics, so that a body is read after a panic as well.
         .layer(from_fn(unread::drain))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(RequestBodyTimeoutLayer::new(CLIENT_PATIENCE))
         .layer(DefaultBodyLimit::max(service.config.max_body_bytes));
     let guard = from_fn_with_state(service.clone(), origins::guard);
     let routes = if is_unix { routes } else { routes.layer(guard) };
-    routes.layer(layers).with_state(service.clone())
+    routes.layer(layers)
 }
 
 /// Numbers the requests that have no id from the client.
@@ -113,29 +108,6 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
         .unwrap_or("no message");
     tracing::error!(message, "a handler panicked");
     Problem::internal("the service has a bug").into_response()
-}
-
-fn everything(service: &Arc<Service>) -> Router<Arc<Service>> {
-    let mut routes = Router::new()
-        .merge(health::router())
-        .merge(docs::router())
-        .merge(crate::console::router())
-        .nest("/v1", v1::router(service));
-    let mut at_root = Vec::new();
-    for served in &service.config.dialects {
-        let dialect = served.dialect;
-        match &served.prefix {
-            Some(prefix) => {
-                let alone = crate::dialects::alone(dialect, service);
-                routes = routes.nest(prefix, version::add(alone, &[dialect]));
-            }
-            None => {
-                routes = routes.merge(crate::dialects::router(dialect, service));
-                at_root.push(dialect);
-            }
-        }
-    }
-    version::add(routes.fallback(v1::not_found), &at_root)
 }
 
 #[cfg(test)]

@@ -5,15 +5,11 @@ use crate::core::execution::Blame;
 use crate::core::files::StoreError;
 use crate::core::program::ProgramError;
 use crate::core::queue::Refusal;
-use crate::service::Service;
-use axum::body::Bytes;
 use axum::extract::multipart::MultipartError;
-use axum::extract::{FromRequest, Request};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A kind of problem.
@@ -321,28 +317,6 @@ impl Problem {
         self.retry_after_ms =
             after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
         self
-    }
-}
-
-/// The whole body of a request, up to the configured size.
-pub struct RequestBody(pub Bytes);
-
-impl FromRequest<Arc<Service>> for RequestBody {
-    type Rejection = Problem;
-
-    async fn from_request(
-        request: Request,
-        service: &Arc<Service>,
-    ) -> Result<RequestBody, Problem> {
-        match Bytes::from_request(request, service).await {
-            Ok(body) => Ok(RequestBody(body)),
-            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                let limit = service.config.max_body_bytes;
-                let detail = format!("a body may have at most {limit} bytes");
-                Err(Problem::body_too_large(detail, limit as u64))
-            }
-            Err(rejection) => Err(Problem::malformed(rejection.body_text())),
-        }
     }
 }
 

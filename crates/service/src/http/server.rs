@@ -9,7 +9,7 @@ pub use super::sockets::ServerError;
 use super::sockets::{SocketFile, Sockets};
 use crate::config::{Dialect, Listen};
 use crate::core::share::{Bound, Claim, Pool};
-use crate::service::Service;
+use crate::interfaces::Interfaces;
 use axum::Router;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -44,7 +44,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A server whose addresses are bound.
 #[derive(Debug)]
 pub struct Server {
-    service: Arc<Service>,
+    interfaces: Arc<Interfaces>,
     listeners: Vec<(Listen, TcpListener)>,
     unix_listener: Option<(SocketFile, UnixListener)>,
 }
@@ -54,7 +54,7 @@ impl Server {
     ///
     /// # Errors
     /// The runtime cannot watch one of the sockets.
-    pub fn new(service: Arc<Service>, sockets: Sockets) -> Result<Server, ServerError> {
+    pub fn new(interfaces: Arc<Interfaces>, sockets: Sockets) -> Result<Server, ServerError> {
         let mut listeners = Vec::new();
         for (listen, listener) in sockets.listeners {
             let address = listen.address;
@@ -73,7 +73,7 @@ impl Server {
             },
         };
         Ok(Server {
-            service,
+            interfaces,
             listeners,
             unix_listener,
         })
@@ -97,23 +97,24 @@ impl Server {
     /// ones have the configured time to end.
     pub async fn serve(self, stop: CancellationToken) {
         let Server {
-            service,
+            interfaces,
             listeners,
             unix_listener,
         } = self;
-        let _sampling = crate::samples::take_every_second(&service);
+        let _sampling = interfaces.take_every_second();
+        let config = &interfaces.service().config;
         let connections = Connections {
             tracker: TaskTracker::new(),
-            places: Arc::new(Semaphore::new(service.config.max_connections)),
+            places: Arc::new(Semaphore::new(config.max_connections)),
             addresses: Pool::new(Bound {
-                total: service.config.max_connections as u64,
+                total: config.max_connections as u64,
                 is_divided: true,
             }),
             closing: CancellationToken::new(),
         };
         let mut accepting = tokio::task::JoinSet::new();
         for (listen, listener) in listeners {
-            let routes = super::router(&service, listen.dialect, false);
+            let routes = interfaces.router(listen.dialect, false);
             let connections = connections.clone();
             accepting.spawn(async move {
                 loop {
@@ -141,7 +142,7 @@ impl Server {
         let mut socket_file = None;
         if let Some((file, listener)) = unix_listener {
             socket_file = Some(file);
-            let routes = super::router(&service, None, true);
+            let routes = interfaces.router(None, true);
             let connections = connections.clone();
             accepting.spawn(async move {
                 loop {
@@ -156,10 +157,10 @@ impl Server {
                 }
             });
         }
-        let housekeeping = tokio::spawn(keep_house(service.clone()));
+        let housekeeping = tokio::spawn(interfaces.clone().keep_house());
         stop.cancelled().await;
         tracing::info!("the service is shutting down");
-        drain(&service, &connections).await;
+        drain(&interfaces, &connections).await;
         accepting.shutdown().await;
         housekeeping.abort();
         drop(socket_file);
@@ -167,32 +168,22 @@ impl Server {
 }
 
 /// Refuses waiting requests, lets running ones end, and closes the connections.
-async fn drain(service: &Service, connections: &Connections) {
-    service.runner.queue.drain();
+async fn drain(interfaces: &Interfaces, connections: &Connections) {
+    let service = interfaces.service();
+    service.programs.queue.drain();
     let running = async {
-        while service.runner.queue.load().running > 0 {
+        while service.programs.queue.load().running > 0 {
             tokio::time::sleep(DRAIN_INTERVAL).await;
         }
     };
     let patience = Duration::from_millis(service.config.drain_ms);
     if tokio::time::timeout(patience, running).await.is_err() {
         tracing::warn!("requests are still running and will be cancelled");
-        service.jobs.cancel_all();
+        interfaces.cancel_all();
     }
     connections.closing.cancel();
     connections.tracker.close();
     let _ = tokio::time::timeout(FAREWELL, connections.tracker.wait()).await;
-}
-
-/// Removes everything that has been kept long enough.
-async fn keep_house(service: Arc<Service>) {
-    let mut interval = tokio::time::interval(Duration::from_secs(10));
-    loop {
-        interval.tick().await;
-        service.jobs.remove_expired();
-        service.files.remove_expired();
-        service.go_judge.forget_expired(&service.files);
-    }
 }
 
 async fn pause(error: &io::Error) {

@@ -95,7 +95,6 @@ pub const LIMITS: [LimitRule; LIMIT_COUNT] = [
 /// The rules that a submission is checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// The languages.
     pub languages: &'a Languages,
     /// The addresses to which results may be sent.
     pub receivers: &'a Receivers,
@@ -106,7 +105,6 @@ pub struct Rules<'a> {
 pub struct Draft {
     /// The source; a multi-file program has none.
     pub source_code: Option<Bytes>,
-    /// The language.
     pub language: Arc<Language>,
     /// Arguments of the compiler.
     pub compiler_options: Option<String>,

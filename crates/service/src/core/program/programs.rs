@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 /// Runs programs: admits, compiles and executes them.
 #[derive(Debug, Clone)]
-pub struct Runner {
+pub struct Programs {
     /// Executes programs.
     pub engine: Engine,
     /// Compiles them.
@@ -24,7 +24,7 @@ pub struct Runner {
     pub queue: Queue,
 }
 
-impl Runner {
+impl Programs {
     /// Runs a program on its tests. If the future is dropped, the run is cancelled.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl Runner {
     /// Runs a program that is connected to a client during its first test.
     ///
     /// # Errors
-    /// Those of [`Runner::run`].
+    /// Those of [`Programs::run`].
     pub async fn run_attached(
         &self,
         run: ProgramRun,

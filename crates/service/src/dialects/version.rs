@@ -4,9 +4,8 @@
 //! is answered before it reaches this route. If Judge0 is served without go-judge, the route is
 //! Judge0's.
 
+use super::judge0::{self, Judge0};
 use crate::config::Dialect;
-use crate::dialects::judge0;
-use crate::service::Service;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderMap;
@@ -16,13 +15,13 @@ use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
 /// Adds the routes that an address with these dialects needs.
-pub fn add(routes: Router<Arc<Service>>, dialects: &[Dialect]) -> Router<Arc<Service>> {
+pub fn add(routes: Router, dialects: &[Dialect], judge0: &Arc<Judge0>) -> Router {
     match (
         dialects.contains(&Dialect::Judge0),
         dialects.contains(&Dialect::GoJudge),
     ) {
         (false, _) => routes,
-        (true, false) => routes.merge(judge0::version_router()),
+        (true, false) => routes.merge(judge0::version_router(judge0)),
         (true, true) => routes.layer(from_fn(answer_text)),
     }
 }
