@@ -210,26 +210,6 @@ impl Suite {
         has_extension(file, &rules.extensions) || rules.files.iter().any(|known| name == &known[..])
     }
 
-    /// Returns the suite of a single source among these suites, by its extension, whose case matters
-    /// only if two suites have extensions that differ in case, and by its content.
-    ///
-    /// ```
-    /// use millibox_languages::suite::{Suite, Suites};
-    /// use std::path::Path;
-    ///
-    /// let suites = Suites::builtin();
-    /// let defaults = suites.iter().filter(|suite| suite.default);
-    /// let suite = Suite::of_source(defaults, Path::new("A.CPP"), b"int main() {}");
-    /// assert_eq!(suite.map(|suite| &suite.language[..]), Some("cpp"));
-    /// ```
-    pub fn of_source<'s>(
-        suites: impl Iterator<Item = &'s Suite> + Clone,
-        name: &Path,
-        content: &[u8],
-    ) -> Option<&'s Suite> {
-        super::choose::by_content(suites, name, content)
-    }
-
     /// Whether the file is a header.
     pub fn is_header(&self, file: &Path) -> bool {
         has_extension(file, &self.sources.headers)
