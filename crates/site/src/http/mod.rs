@@ -31,7 +31,7 @@
 //! | `tokens`, `api` | tokens of programs, and the interface for programs |
 //! | `admin` | the queue |
 //! | `storable` | texts that databases do not store |
-//! | `server`, `connections`, `body`, `pacer` | connections, and how slow clients may be |
+//! | `server`, `connections`, `body` | connections, and how slow clients may be |
 //! | `client`, `known` | address and name of a browser; browsers that a user has used before |
 //! | `relax` | the time in which wrong passwords lock no login |
 //! | `live` | notices for pages that follow changes |
@@ -41,7 +41,6 @@
 //! | `parts`, `vocabulary` | common parts and words |
 //! | `chart`, `assets` | charts; style sheet and script |
 //! | `error`, `refusal`, `mistake` | why requests were not carried out, and pages about it |
-//! | `server` | connections |
 //!
 //! Every page works without JavaScript. The script only reloads a page when its content has
 //! changed.
@@ -72,7 +71,6 @@ mod members;
 mod mistake;
 mod notices;
 mod oidc;
-mod pacer;
 mod packages;
 #[cfg(test)]
 mod pairs;
