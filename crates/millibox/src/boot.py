@@ -146,7 +146,7 @@ def _keep(ctypes, gc, types):
     leave_call = python.Py_LeaveRecursiveCall
     leave_call.restype = None
     call_depth = 2 if sys.version_info < (3, 12) else 0
-    # The type of the argument of `sys.unraisablehook` has no name.
+    # The argument of `sys.unraisablehook` has a type without a name.
     seen = []
 
     class Failing:

@@ -169,11 +169,12 @@ fn choose_main_class(
             .chain(names)
             .find_map(named)
     };
-    // Like `java FILE`, prefer the class that the main source declares first.
+    // Like `java FILE`, prefer the class that a single source declares first.
     let declared = || {
         let main = input.files.iter().find(|file| file.name == input.main)?;
         let is_java = input.main.extension() == Some("java".as_ref());
-        let classes = is_java.then(|| java::classes(&main.bytes))?;
+        let is_single = is_java && input.compiled.len() == 1;
+        let classes = is_single.then(|| java::classes(&main.bytes))?;
         classes.iter().find_map(|class| named(&class.name))
     };
     match &mains[..] {

@@ -179,7 +179,7 @@ mod tests {
                 "A +B",
             ),
             (
-                "class A { String s = \"\"\"\n } \" public class X { \\\"\"\"\"; } public class B {}",
+                "class A { String s = \"\"\"\n } \" class X { \\\"\"\"\"; } public class B {}",
                 "A +B",
             ),
             ("class A { String s = \"\"; } public class B {}", "A +B"),

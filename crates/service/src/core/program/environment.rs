@@ -217,7 +217,8 @@ pub fn command_world() -> World {
     java_configuration().fold(world, |world, path| world.read_only(&path, &path))
 }
 
-fn java_configuration() -> impl Iterator<Item = PathBuf> {
+/// The directories /etc/java-*, which contain the configuration of Java.
+pub fn java_configuration() -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir("/etc").into_iter().flatten().flatten();
     let is_java = |name: &OsStr| name.as_encoded_bytes().starts_with(b"java-");
     let mut paths: Vec<PathBuf> = entries
