@@ -398,7 +398,7 @@ func main() {
 	text, _ := json.Marshal(map[string]int{"a": 1})
 	sum := md5.Sum(text)
 	parsed, _ := url.Parse("http://host/a/../b?c=1")
-	page := template.Must(template.New("page").Parse("<{{.}}>"))
+	page := template.Must(template.New("page").Parse("t{{.}}"))
 	var out strings.Builder
 	page.Execute(&out, "&")
 	_, err := exec.LookPath("/nowhere")
@@ -408,7 +408,7 @@ func main() {
     let program = compiled(compile(&toolbox, "go", &[("main.go", source)]));
     assert_eq!(
         stdout_of(&supervisor, &program, ""),
-        r#"{"a":1} bb6c map[c:[1]] b <&amp;> true"#
+        r#"{"a":1} bb6c map[c:[1]] b t&amp; true"#
     );
     // A package that does not exist is a mistake of the program.
     let missing = "package main\n\nimport _ \"no/such/package\"\n\nfunc main() {}\n";
