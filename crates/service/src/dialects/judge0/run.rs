@@ -117,7 +117,7 @@ async fn with_script(service: &Service, run: ProgramRun) -> Result<ProgramRun, S
     let Some(main) = files.first() else {
         return Ok(run);
     };
-    let script = service.runner.catalog.script(runtime, &main.path).await?;
+    let script = service.programs.catalog.script(runtime, &main.path).await?;
     let Some(program) = script else {
         return Ok(run);
     };
