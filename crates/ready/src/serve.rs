@@ -187,7 +187,7 @@ fn prepare(shared: &Shared) -> Result<(), (u32, Step, Errno)> {
     }
     // SAFETY: the template waits.
     let template = unsafe { &*shared.0 };
-    run_mounts::carry_out(&template.setup.mounts, template.procfs)?;
+    run_mounts::carry_out(&template.setup.mounts, template.procfs, true)?;
     // A directory of the template's own tmpfs would be shared by all runs.
     calls::chdir(c"/").map_err(at(Step::WorkingDirectory))?;
     run_mounts::give_up_capabilities().map_err(at(Step::Capabilities))?;

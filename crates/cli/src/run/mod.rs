@@ -158,9 +158,12 @@ fn world(args: &Args) -> Result<World, Failure> {
     let mut world = if args.bare {
         World::empty()
     } else {
-        args.mounts.minimal_world()
+        args.mounts.standard_world()
     };
     world = args.mounts.add_to(world);
+    if let Some(limit) = args.memory_limit {
+        world = world.memory(limit);
+    }
     if let Some(uid) = args.uid {
         world = world.uid(uid);
     }

@@ -10,7 +10,8 @@ mod keep;
 mod runner;
 
 pub use environment::{
-    ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, work_directory, work_directory_at,
+    ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, usual_world, work_directory,
+    work_directory_at,
 };
 pub use runner::Runner;
 

@@ -65,6 +65,7 @@ impl ProgramRun {
         };
         let world = with_temporary_directory(world, limits.work_bytes)
             .mount(work_directory(limits.work_bytes));
+        let world = usual_world(world, memory);
         // A template has only the variables that the operator chose.
         let prepared = program.and_then(|program| self.prepared(program, &world, &env));
         for (name, value) in &self.env {
@@ -212,7 +213,19 @@ fn is_read_at_start(name: &OsStr) -> bool {
 
 /// A read-only view of the system, with the processes of the run in /proc.
 pub fn command_world() -> World {
-    World::minimal().mount(Mount::proc("/proc").processes_only())
+    World::standard()
+}
+
+/// The world of a run, with what every program of the service finds, whatever its language: a
+/// procfs, which states the run's memory limit.
+pub fn usual_world(mut world: World, memory_bytes: Option<u64>) -> World {
+    if !world.mounts().iter().any(|mount| mount.path() == "/proc") {
+        world = world.mount(Mount::proc("/proc").system_files());
+    }
+    match memory_bytes {
+        Some(bytes) => world.memory(bytes),
+        None => world,
+    }
 }
 
 /// The working directory: a tmpfs of this size.
