@@ -170,7 +170,7 @@ fn world(args: &Args) -> Result<World, Failure> {
     if let Some(gid) = args.gid {
         world = world.gid(gid);
     }
-    world = world.network(args.net.into());
+    world = world.network(args.network());
     seccomp::choose(
         world,
         args.seccomp.as_deref().unwrap_or(OsStr::new("default")),

@@ -8,7 +8,7 @@ use crate::core::execution::{
     Live, Output, Streams,
 };
 use bytes::Bytes;
-use millibox::{Mount, Prepared, TmpfsMount, World};
+use millibox::{Mount, Network, Prepared, TmpfsMount, World};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use tokio::sync::mpsc;
@@ -217,11 +217,12 @@ pub fn command_world() -> World {
 }
 
 /// The world of a run, with what every program of the service finds, whatever its language: a
-/// procfs, which states the run's memory limit.
+/// procfs, which states the run's memory limit, and a loopback interface of the run's own.
 pub fn usual_world(mut world: World, memory_bytes: Option<u64>) -> World {
     if !world.mounts().iter().any(|mount| mount.path() == "/proc") {
         world = world.mount(Mount::proc("/proc").system_files());
     }
+    world = world.network(Network::Loopback);
     match memory_bytes {
         Some(bytes) => world.memory(bytes),
         None => world,
