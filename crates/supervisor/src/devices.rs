@@ -32,9 +32,6 @@ const LINKS: [(&str, &str); 4] = [
     ("stderr", "/proc/self/fd/2"),
 ];
 
-/// The name of an empty directory, on which a world may mount a tmpfs for shm_open(3).
-const SHARED_MEMORY: &str = "shm";
-
 /// Candidate mount points for the tmpfs in the supervisor's mount namespace: directories that exist
 /// on most machines and that are not shown to programs.
 const MOUNT_POINTS: [&str; 4] = [
@@ -81,8 +78,6 @@ pub fn make() -> Option<String> {
         )
         .ok()?;
     }
-    // The mount point of a world's own /dev/shm.
-    rustix::fs::mkdirat(&tmpfs, SHARED_MEMORY, Mode::from_raw_mode(0o755)).ok()?;
     for (name, target) in LINKS {
         rustix::fs::symlinkat(target, &tmpfs, name).ok()?;
     }
@@ -114,10 +109,6 @@ pub fn expand(located: Located, made: Option<&str>) -> Located {
     let mut sources = sources.into_iter();
     let normal = |path: &[u8]| millibox_wire::path::normal(path).unwrap_or_else(|_| path.to_vec());
     let paths: Vec<Vec<u8>> = mounts.iter().map(|mount| normal(mount.path())).collect();
-    let is_tmpfs: Vec<bool> = mounts
-        .iter()
-        .map(|mount| matches!(mount, Mount::Tmpfs { .. }))
-        .collect();
     // After a new root, the paths of later mounts no longer refer to the same places.
     let moves = mounts
         .iter()
@@ -133,11 +124,11 @@ pub fn expand(located: Located, made: Option<&str>) -> Located {
         let at = normal(&at);
         let inside = |name: &str| [at.as_slice(), b"/", name.as_bytes()].concat();
         // Other mounts of the world below this path need mount points, which a read-only tmpfs
-        // cannot provide, except for one.
-        let shared_memory = inside(SHARED_MEMORY);
-        let others = paths.iter().enumerate().filter(|(other, path)| {
-            *other != index && !(**path == shared_memory && is_tmpfs[*other])
-        });
+        // cannot provide.
+        let others = paths
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index);
         let shared = others
             .map(|(_, path)| path)
             .any(|path| *path == at || crate::template::is_below(path, &at));

@@ -62,7 +62,9 @@ static void look(void)
 {
     static char text[20000];
     must(file_read("/proc/self/net/snmp", text, sizeof text));
+    /* The first line has the names. */
     char *line = strstr(text, "\nTcp: ");
+    line = line ? strstr(line + 1, "\nTcp: ") : NULL;
     long opened;
     if (!line || sscanf(line, "\nTcp: %*d %*d %*d %*d %ld", &opened) != 1)
         broken("no such counter");
