@@ -121,8 +121,9 @@ fn proc_states_what_the_run_may_use_and_nothing_else() {
         print(open('/proc/cpuinfo').read().count('processor\\t') >= os.cpu_count() - 1)\n\
         print(os.getloadavg(), open('/proc/loadavg').read().strip())\n\
         print(open('/proc/stat').readline().strip())\n\
-        print(all(name.isdigit() or name in ('self', 'thread-self') for name in os.listdir('/proc')))\n\
-        hidden = 'interrupts kallsyms keys locks kcore cmdline modules timer_list vmstat sysrq-trigger'\n\
+        listed = set(os.listdir('/proc')) - {'self', 'thread-self'}\n\
+        print(all(name.isdigit() for name in listed))\n\
+        hidden = 'interrupts kallsyms keys locks kcore cmdline modules vmstat sysrq-trigger'\n\
         print([name for name in hidden.split() if os.path.exists('/proc/' + name)])\n\
         print(os.path.exists('/proc/sys/kernel/core_pattern'))\n\
         for name in ('meminfo', 'sys/kernel/hostname', 'sys/new'):\n\

@@ -167,7 +167,10 @@ impl World {
     #[must_use]
     pub fn memory(self, bytes: u64) -> World {
         let memory = Some(rounded_down(bytes));
-        let is_other = |mount: &Mount| matches!(mount, Mount::Proc(ProcMount { system: Some(stated), .. }) if *stated != memory);
+        let is_other = |mount: &Mount| match mount {
+            Mount::Proc(ProcMount { system, .. }) => system.is_some_and(|stated| stated != memory),
+            _ => false,
+        };
         if !self.mounts.iter().any(is_other) {
             return self;
         }

@@ -170,8 +170,8 @@ fn run_options_build_the_requested_world() {
         "/dev: fd full null random shm stderr stdin stdout urandom zero  /tmp: "
     );
     assert!(
-        !Path::new("/etc/passwd").exists()
-            || status(&shell(&[], "cat /etc/passwd 2>/dev/null")) == 1
+        !Path::new("/etc/shadow").exists()
+            || status(&shell(&[], "cat /etc/shadow 2>/dev/null")) == 1
     );
     assert_eq!(
         stdout_of(

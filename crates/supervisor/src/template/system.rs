@@ -300,8 +300,9 @@ fn version() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Content;
-    use super::{cpu_information, etc_files, memory_information, statistics, uptime};
+    use super::{
+        Content, OTHER_ACCOUNTS, cpu_information, etc_files, memory_information, statistics, uptime,
+    };
 
     fn text(uid: u32, gid: u32, name: &str) -> String {
         let files = etc_files(uid, gid, b"/work");
@@ -313,16 +314,21 @@ mod tests {
 
     #[test]
     fn accounts_name_each_id_once() {
+        let named = |expected: &str| expected.replace("ANY", OTHER_ACCOUNTS[1].0);
         assert_eq!(
             text(60578, 60579, "passwd"),
-            "millibox:x:60578:60579::/work:/bin/sh\n\
+            named(
+                "millibox:x:60578:60579::/work:/bin/sh\n\
              root:x:0:0::/root:/bin/sh\n\
-             nobody:x:65534:65534::/nonexistent:/bin/sh\n"
+             ANY:x:65534:65534::/nonexistent:/bin/sh\n"
+            )
         );
         assert_eq!(
             text(0, 65534, "passwd"),
-            "root:x:0:65534::/work:/bin/sh\n\
-             nobody:x:65534:65534::/nonexistent:/bin/sh\n"
+            named(
+                "root:x:0:65534::/work:/bin/sh\n\
+             ANY:x:65534:65534::/nonexistent:/bin/sh\n"
+            )
         );
         assert_eq!(text(60578, 65534, "group"), "root:x:0:\nnogroup:x:65534:\n");
     }

@@ -34,7 +34,8 @@ static int named(int (*use)(int, const struct sockaddr *, socklen_t))
     snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "%s", token);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     must(fd);
-    if (use(fd, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + strlen(token)))
+    socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(token);
+    if (use(fd, (struct sockaddr *)&name, length))
         return -1;
     return fd;
 }

@@ -216,7 +216,7 @@ pub fn command_world() -> World {
     World::standard()
 }
 
-/// The world of a run, with what every program of the service finds, whatever its language: a
+/// The world of a run, with what every program of the service finds, in any language: a
 /// procfs, which states the run's memory limit, and a loopback interface of the run's own.
 pub fn usual_world(mut world: World, memory_bytes: Option<u64>) -> World {
     if !world.mounts().iter().any(|mount| mount.path() == "/proc") {
