@@ -10,7 +10,7 @@ mod keep;
 mod programs;
 
 pub use environment::{
-    ENVIRONMENT, WORK_DIRECTORY, command_world, java_configuration, plain_file, work_directory_at,
+    ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, usual_world, work_directory_at,
 };
 pub use programs::Programs;
 

@@ -17,7 +17,7 @@ use crate::core::execution::{
     Streams, WHOLE_DIRECTORY,
 };
 use crate::core::plan::Plan;
-use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
+use crate::core::program::{ENVIRONMENT, plain_file, usual_world, work_directory_at};
 use crate::core::queue::{Permit, Ticket};
 use crate::http::headers::RunHeaders;
 use crate::http::held::hold;
@@ -358,10 +358,13 @@ fn suite_execution(
         program: argv.first().cloned().unwrap_or_default(),
         argv,
         env: environment(job, &command.env),
-        world: executable
-            .world
-            .clone()
-            .mount(work_directory_at(SUBMISSION_DIRECTORY, work_bytes)),
+        world: usual_world(
+            executable
+                .world
+                .clone()
+                .mount(work_directory_at(SUBMISSION_DIRECTORY, work_bytes)),
+            execution_limits.memory_bytes,
+        ),
         prepared: None,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
@@ -450,11 +453,13 @@ fn package_execution(
     limits: &StageLimits,
 ) -> Execution {
     let argv = package.argv(script, args);
+    let limits = execution_limits(service, job, limits);
+    let world = package.world(service.config.limits.default.files_bytes);
     Execution {
         program: argv.first().cloned().unwrap_or_default(),
         argv,
         env: environment(job, package.variables()),
-        world: package.world(service.config.limits.default.files_bytes),
+        world: usual_world(world, limits.memory_bytes),
         prepared: None,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
@@ -462,7 +467,7 @@ fn package_execution(
         streams: Streams::default(),
         outputs: Vec::new(),
         budget: Budget::new(u64::MAX),
-        limits: execution_limits(service, job, limits),
+        limits,
     }
 }
 
