@@ -202,6 +202,7 @@ fn try_prepare(
         env,
         world: WORLD.clone(),
         prepared: None,
+        explained: false,
         current_dir: WORK_DIRECTORY.into(),
         files: input_files(common, &command)?,
         // One such directory is at /w, and one at /tmp.

@@ -353,6 +353,7 @@ fn suite_execution(
             .clone()
             .mount(work_directory_at(SUBMISSION_DIRECTORY, work_bytes)),
         prepared: None,
+        explained: false,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
         files_bytes: service.config.limits.default.files_bytes,
@@ -446,6 +447,7 @@ fn package_execution(
         env: environment(job, package.variables()),
         world: package.world(service.config.limits.default.files_bytes),
         prepared: None,
+        explained: false,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
         files_bytes: service.config.limits.default.files_bytes,
