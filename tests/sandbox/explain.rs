@@ -3,8 +3,9 @@
 use millibox::explain::{Change, Explanation};
 use millibox::{BackendChoice, Outcome, Prepare, Request, Start, Supervisor, World};
 use millibox_seccomp::Policy;
-use millibox_tests::{copy_executable, directory, open, skip};
+use millibox_tests::{copy_executable, directory, eventually, open, process_name, skip};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -290,6 +291,31 @@ os.kill(parent, signal.SIGTERM)
         let request = python(stopped).world(&millibox_tests::world_with_proc());
         let (outcome, _) = explain(&supervisor, &request);
         assert_eq!(outcome, Outcome::Signaled(libc::SIGTERM));
+    }
+}
+
+/// If memory is not dumpable, files of its processes in /proc belong to root (proc(5)).
+#[test]
+fn sandbox_memory_is_not_dumpable_during_traced_run() {
+    for supervisor in supervisors() {
+        let (read, write) = millibox_tests::pipe();
+        let request = millibox_tests::request(["ready-sleep", "1000"]).stdout(write);
+        let run = supervisor.run(&request.explain(true)).unwrap();
+        assert_eq!(millibox_tests::read_line(&read), "ready");
+        // A runner's memory is also dumpable while its next pid1 is prepared, which takes moments.
+        let is_protected = || {
+            let processes = millibox_tests::descendants(supervisor.info().pid());
+            let mut zygotes = (processes.iter())
+                .filter(|process| process_name(process.pid) == "millibox-zygote")
+                .filter_map(|process| {
+                    std::fs::metadata(format!("/proc/{}/status", process.pid)).ok()
+                })
+                .peekable();
+            zygotes.peek().is_some() && zygotes.all(|status| status.uid() == 0)
+        };
+        assert!(eventually(Duration::from_secs(20), is_protected));
+        run.kill();
+        run.wait().unwrap();
     }
 }
 

@@ -48,8 +48,8 @@ Examples:
   A script with its directory and a small temporary directory:
     millibox run --ro . --tmpfs /tmp:16M:1000 --cwd \"$PWD\" -- python3 main.py
 
-  Find out why a program fails in the sandbox:
-    millibox run --explain -- date +%Z
+  Find out what a program lacks in the sandbox (here: /etc/localtime, hence the wrong time zone):
+    millibox run --explain -- date
 
   A single static program in an empty world:
     millibox run --bare --ro ./hello:/hello -- /hello"
@@ -304,7 +304,7 @@ pub struct Args {
     /// `explain`. The run is traced and much slower: its figures must not decide a verdict. The
     /// program can do no more than without this option, but it can hide from the trace.
     ///
-    /// Example: --explain -- python3 main.py
+    /// Example: --explain -- date
     #[arg(long, help_heading = STREAMS)]
     pub explain: bool,
 
