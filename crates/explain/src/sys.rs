@@ -52,14 +52,14 @@ pub fn seize(pid: i32) -> io::Result<()> {
         | libc::PTRACE_O_TRACEFORK
         | libc::PTRACE_O_TRACEVFORK
         | libc::PTRACE_O_EXITKILL;
-    ptrace(libc::PTRACE_SEIZE as u32, pid, 0, options as usize).map(drop)
+    ptrace(libc::PTRACE_SEIZE, pid, 0, options as usize).map(drop)
 }
 
 /// Continues a stopped thread. An error means that the thread has been killed.
 pub fn resume(thread: i32, how: Resume) -> io::Result<()> {
     let (request, signal) = match how {
-        Resume::ToSystemCall(signal) => (libc::PTRACE_SYSCALL as u32, signal),
-        Resume::Listen => (libc::PTRACE_LISTEN as u32, 0),
+        Resume::ToSystemCall(signal) => (libc::PTRACE_SYSCALL, signal),
+        Resume::Listen => (libc::PTRACE_LISTEN, 0),
     };
     ptrace(request, thread, 0, signal as usize).map(drop)
 }
