@@ -299,7 +299,7 @@ os.kill(parent, signal.SIGTERM)
 fn sandbox_memory_is_not_dumpable_during_traced_run() {
     for supervisor in supervisors() {
         let (read, write) = millibox_tests::pipe();
-        let request = millibox_tests::request(["ready-sleep", "1000"]).stdout(write);
+        let request = millibox_tests::request(["ready-sleep", "100000"]).stdout(write);
         let run = supervisor.run(&request.explain(true)).unwrap();
         assert_eq!(millibox_tests::read_line(&read), "ready");
         // A runner's memory is also dumpable while its next pid1 is prepared, which takes moments.
