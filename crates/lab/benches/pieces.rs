@@ -80,6 +80,7 @@ fn wire(criterion: &mut Criterion) {
             stdout: true,
             stderr: true,
             program: false,
+            tracer: false,
         },
         limits: Limits {
             memory: Some(256 << 20),

@@ -1,8 +1,10 @@
 //! The handle of one run.
 
 use crate::connection::Connection;
-use crate::request::Names;
+use crate::names::Names;
+use crate::tracing::Tracing;
 use crate::{Error, RunResult};
+use millibox_explain::Explanation;
 use millibox_wire::KillReason;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::pin::Pin;
@@ -29,16 +31,30 @@ pub struct Handle {
     id: u64,
     names: Names,
     event: OnceLock<Arc<OwnedFd>>,
+    tracing: Option<Tracing>,
 }
 
 impl Handle {
-    pub(crate) fn new(connection: Arc<Connection>, id: u64, names: Names) -> Handle {
+    pub(crate) fn new(
+        connection: Arc<Connection>,
+        id: u64,
+        names: Names,
+        tracing: Option<Tracing>,
+    ) -> Handle {
         Handle {
             connection,
             id,
             names,
             event: OnceLock::new(),
+            tracing,
         }
+    }
+
+    /// What the program lacked, if [`Request::explain`](crate::Request::explain) asked for it.
+    /// Waits for the end of the run. Returns `None` if the request did not ask for it, or if the
+    /// program was not executed. Further calls return the same explanation.
+    pub fn explanation(&self) -> Option<Explanation> {
+        self.tracing.as_ref()?.explanation()
     }
 
     /// Waits for the result. Further calls return the same result.

@@ -42,6 +42,7 @@
 //! | `launcher`, `launch` | supervisors that another process starts |
 //! | `pool` | several supervisors as one |
 //! | `world`, `mount`, `request` | what a caller can request |
+//! | `names`, `memory_file` | parts of requests: names in errors, files in memory |
 //! | `prepare` | programs that are started once and copied for each run |
 //! | `error`, `start_error`, `mistakes`, `remedy` | errors, lists of mistakes, and remedies |
 //! | `result` | how a run ended |
@@ -49,6 +50,7 @@
 //! | `connection` | the socket: requests without waiting, results in any order |
 //! | `handle` | one run |
 //! | `capture`, `tokio_output` | input from memory, captured output |
+//! | `tracing` | explaining what a program lacked |
 //! | `output` | moving a run's output with a limit |
 #![forbid(unsafe_code)]
 
@@ -62,10 +64,12 @@ mod handle;
 mod info;
 mod launch;
 mod launcher;
+mod memory_file;
 #[cfg(test)]
 mod messages;
 mod mistakes;
 mod mount;
+mod names;
 mod output;
 mod pool;
 mod prepare;
@@ -78,10 +82,14 @@ mod starting;
 mod supervisor;
 #[cfg(feature = "tokio")]
 mod tokio_output;
+mod tracing;
 mod world;
 
 /// The policy compiler: policies and the built-in profiles, for [`World::seccomp`].
 pub use millibox_seccomp as seccomp;
+
+/// The explanation of a run, from [`Request::explain`].
+pub use millibox_explain as explain;
 
 pub use builder::{BackendChoice, Builder};
 pub use capture::Output;

@@ -1,13 +1,12 @@
 //! The request of one run.
 
-use crate::convert;
-use crate::{Mistakes, Outcome, Prepared, RequestMistake, RunResult, World};
+use crate::memory_file::sealed_file;
+use crate::names::Names;
+use crate::tracing::Tracing;
+use crate::{Error, Mistakes, Prepared, RequestMistake, World};
 use millibox_wire::frame::MAX_RUN;
-use millibox_wire::path::shown;
-use millibox_wire::{Bandwidth, Descriptors, Hint, Limits, MAX_CPUS, Run, Step, rlimit_number};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use millibox_wire::{Bandwidth, Descriptors, Limits, MAX_CPUS, Run, rlimit_number};
 use std::ffi::{OsStr, OsString};
-use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -35,39 +34,6 @@ pub enum Program {
 
 /// A request for the supervisor: the body of its frame, and the descriptors that are sent with it.
 pub(crate) type EncodedRun = (Vec<u8>, Vec<Arc<OwnedFd>>);
-
-/// The names that errors use for a run's program and working directory. The supervisor does not
-/// keep the paths after the run, and a descriptor has no name.
-#[derive(Debug)]
-pub(crate) struct Names {
-    program: Option<OsString>,
-    /// Whether the program is a path without `/`, which the caller may have meant as a name to look
-    /// up.
-    is_bare_name: bool,
-    working_directory: OsString,
-}
-
-impl Names {
-    /// Names the program that could not be executed, or the directory that could not be entered.
-    pub fn add_to(&self, result: millibox_wire::RunResult) -> RunResult {
-        let mut result = convert::result_of_wire(result);
-        let Outcome::NotStarted(error) = &mut result.outcome else {
-            return result;
-        };
-        let subject = match error.step {
-            Step::WorkingDirectory => Some(&self.working_directory),
-            Step::Exec => self.program.as_ref(),
-            _ => None,
-        };
-        if let Some(subject) = subject {
-            error.subject = Some(shown(subject.as_bytes()));
-        }
-        if error.step == Step::Exec && error.errno == Some(libc::ENOENT) && self.is_bare_name {
-            error.hint.get_or_insert(Hint::NameTakenAsPath);
-        }
-        result
-    }
-}
 
 /// A program with its arguments, descriptors and limits. A request is cheap enough to build for
 /// every run, and can be reused.
@@ -103,6 +69,7 @@ pub struct Request {
     cpus: Vec<u64>,
     output_limit: Option<u64>,
     may_start_cold: bool,
+    explained: bool,
     /// The mistakes that setters have found. They are reported when the run is requested.
     mistakes: Vec<RequestMistake>,
 }
@@ -143,6 +110,7 @@ impl Request {
             cpus: Vec::new(),
             output_limit: None,
             may_start_cold: false,
+            explained: false,
             mistakes: Vec::new(),
         }
     }
@@ -262,9 +230,42 @@ impl Request {
     /// Allows the supervisor to execute the program if no copy of the prepared program can be made.
     /// [`RunResult::start`] then contains the reason. Without this option the run ends with
     /// [`Outcome::NotStarted`].
+    ///
+    /// [`RunResult::start`]: crate::RunResult::start
+    /// [`Outcome::NotStarted`]: crate::Outcome::NotStarted
     #[must_use]
     pub fn may_start_cold(mut self, allowed: bool) -> Request {
         self.may_start_cold = allowed;
+        self
+    }
+
+    /// Traces the run, and explains what the program lacked: system calls that the seccomp policy
+    /// refused, and files of the host that the world does not show. [`Handle::explanation`] returns
+    /// the explanation.
+    ///
+    /// The run is much slower, so its figures must not decide a verdict. A copy of a prepared
+    /// program cannot be traced, so the run is started cold. While the run lasts, no thread of this
+    /// process may wait for arbitrary children (`waitpid(-1)`).
+    ///
+    /// The explanation contains which of the paths that the program looked for exist on the host.
+    /// Do not show it to users that must not know this.
+    ///
+    /// ```
+    /// use millibox::{Request, Supervisor};
+    ///
+    /// let Ok(supervisor) = Supervisor::start() else { return };
+    /// let request = Request::new("/bin/cat").arg("/etc/passwd").explain(true);
+    /// let run = supervisor.run(&request).unwrap();
+    /// run.wait().unwrap();
+    /// let explanation = run.explanation().expect("the run was traced");
+    /// assert_eq!(explanation.missing_paths[0].path, "/etc/passwd");
+    /// assert_eq!(explanation.options[0].option(), "--ro /etc/passwd");
+    /// ```
+    ///
+    /// [`Handle::explanation`]: crate::Handle::explanation
+    #[must_use]
+    pub fn explain(mut self, explained: bool) -> Request {
+        self.explained = explained;
         self
     }
 
@@ -282,7 +283,7 @@ impl Request {
     ///
     /// Without cgroups (backend `rlimit`) the limit applies to the address space of each process.
     /// At the limit the kernel refuses memory, and the program reacts in its own way; the outcome
-    /// is not [`Outcome::MemoryLimit`].
+    /// is not [`Outcome::MemoryLimit`](crate::Outcome::MemoryLimit).
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Request {
         self.limits.memory = Some(bytes);
@@ -372,8 +373,8 @@ impl Request {
     /// Limits the bytes that the run may write to any one file (`RLIMIT_FSIZE`).
     ///
     /// If the first process exceeds the limit and SIGXFSZ ends it, the outcome is
-    /// [`Outcome::OutputLimit`]. A program that ignores the signal, as Python does, receives EFBIG
-    /// and continues. The limit does not apply to pipes:
+    /// [`crate::Outcome::OutputLimit`]. A program that ignores the signal, as Python does, receives
+    /// EFBIG and continues. The limit does not apply to pipes:
     /// [`Supervisor::output`](crate::Supervisor::output) and [`move_output`](crate::move_output)
     /// count their bytes.
     #[must_use]
@@ -404,6 +405,13 @@ impl Request {
             is_bare_name,
             working_directory: self.working_directory.clone(),
         }
+    }
+
+    /// Starts a tracer if the request asks for an explanation.
+    pub(crate) fn tracing(&self) -> Result<Option<Tracing>, Error> {
+        self.explained
+            .then(|| Tracing::start(&self.world))
+            .transpose()
     }
 
     pub(crate) fn has_output_limit(&self) -> bool {
@@ -470,10 +478,12 @@ impl Request {
     }
 
     /// Checks and encodes the request, whose descriptors are sent separately. `mistakes` are the
-    /// mistakes that the [`Supervisor`](crate::Supervisor) has found.
+    /// mistakes that the [`Supervisor`](crate::Supervisor) has found. `tracer` is the socket of a
+    /// tracer.
     pub(crate) fn encode(
         &self,
         mut mistakes: Vec<RequestMistake>,
+        tracer: Option<Arc<OwnedFd>>,
     ) -> Result<EncodedRun, Mistakes<RequestMistake>> {
         let paths = self.program_paths(&mut mistakes);
         self.collect_mistakes(&paths, &mut mistakes);
@@ -499,8 +509,14 @@ impl Request {
         if let Program::Descriptor(program) = &self.program {
             descriptors.push(program.clone());
         }
+        let is_traced = tracer.is_some();
+        descriptors.extend(tracer);
         // The check has found no mistake in the world.
-        let world = self.world.located().unwrap_or_default();
+        let world = match is_traced {
+            true => self.world.clone().without_program().located(),
+            false => self.world.located(),
+        };
+        let world = world.unwrap_or_default();
         let run = Run {
             world: &world,
             strings: &strings,
@@ -512,6 +528,7 @@ impl Request {
                 stdout: stdout.is_some(),
                 stderr: stderr.is_some(),
                 program: paths.is_empty(),
+                tracer: is_traced,
             },
             limits: self.limits,
             rlimits,
@@ -576,21 +593,4 @@ impl Request {
 
 fn nanos(time: Duration) -> u64 {
     time.as_nanos().min(u128::from(u64::MAX / 2)) as u64
-}
-
-/// Creates a file in memory with these bytes, for standard input. The program can read it at its
-/// own pace, and no process can change it.
-fn sealed_file(bytes: &[u8]) -> std::io::Result<Arc<OwnedFd>> {
-    let file = memfd_create(
-        "millibox-input",
-        MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
-    )?;
-    let mut file = std::fs::File::from(file);
-    file.write_all(bytes)?;
-    file.seek(SeekFrom::Start(0))?;
-    fcntl_add_seals(
-        &file,
-        SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL,
-    )?;
-    Ok(Arc::new(file.into()))
 }

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, NewRun};
 use crate::info::Info;
 use crate::process::Process;
+use crate::tracing::Tracing;
 use crate::{Error, Handle, Mistakes, Request, RequestMistake};
 use millibox_wire::Hello;
 use std::sync::{Arc, Mutex};
@@ -60,9 +61,11 @@ impl Supervisor {
     /// The request is not valid, or the supervisor has ended.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
         let [id] = self.connection.ids();
-        let run = new_run(id, request, self.weaker_limits(request))?;
+        let tracing = request.tracing()?;
+        let run = new_run(id, request, self.weaker_limits(request), &tracing)?;
         self.connection.run([run])?;
-        Ok(Handle::new(self.connection.clone(), id, request.names()))
+        let connection = self.connection.clone();
+        Ok(Handle::new(connection, id, request.names(), tracing))
     }
 
     /// Requests two runs that need each other, such as a solution and an interactor. Both start at
@@ -83,9 +86,11 @@ impl Supervisor {
         if !self.has_pairs {
             mistakes.push(RequestMistake::PairNeedsTwoRunners);
         }
+        let weaker = self.weaker_limits(requests[1]);
+        let tracing = [requests[0].tracing()?, requests[1].tracing()?];
         let runs = match (
-            new_run(first, requests[0], mistakes),
-            new_run(second, requests[1], self.weaker_limits(requests[1])),
+            new_run(first, requests[0], mistakes, &tracing[0]),
+            new_run(second, requests[1], weaker, &tracing[1]),
         ) {
             (Ok(first), Ok(second)) => [first, second],
             (first, second) => {
@@ -94,9 +99,14 @@ impl Supervisor {
             }
         };
         self.connection.run(runs)?;
-        let handle =
-            |id, request: &Request| Handle::new(self.connection.clone(), id, request.names());
-        Ok([handle(first, requests[0]), handle(second, requests[1])])
+        let handle = |id, request: &Request, tracing| {
+            Handle::new(self.connection.clone(), id, request.names(), tracing)
+        };
+        let [of_first, of_second] = tracing;
+        Ok([
+            handle(first, requests[0], of_first),
+            handle(second, requests[1], of_second),
+        ])
     }
 
     /// The process-tree limits in the request that no cgroup enforces. The list is empty if the
@@ -198,8 +208,10 @@ fn new_run(
     id: u64,
     request: &Request,
     mistakes: Vec<RequestMistake>,
+    tracing: &Option<Tracing>,
 ) -> Result<NewRun, Mistakes<RequestMistake>> {
-    let (body, descriptors) = request.encode(mistakes)?;
+    let tracer = tracing.as_ref().and_then(Tracing::take_socket);
+    let (body, descriptors) = request.encode(mistakes, tracer)?;
     Ok(NewRun {
         id,
         body,

@@ -2,7 +2,8 @@
 
 use crate::convert;
 use crate::{Error, Mount, ProcMount, RequestMistake, TmpfsMount, WorldProblem};
-use millibox_seccomp::{Arch, Program};
+use millibox_explain::Rules;
+use millibox_seccomp::{Arch, Policy, Program, profile, profile_with_loopback};
 use millibox_wire::{Located, Source};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, stat, statx,
@@ -38,6 +39,9 @@ pub struct World {
     seccomp: Option<Vec<u8>>,
     /// Whether the default seccomp profile is set. Its program depends on the network.
     default_seccomp: bool,
+    /// The policy from which `seccomp` was compiled, if it is neither the default profile nor
+    /// unknown.
+    policy: Option<Arc<Policy>>,
     /// The program of which the runs are copies.
     program: Option<millibox_wire::Prepare>,
     /// The encoding for the supervisor, or the mistakes in the world.
@@ -97,6 +101,7 @@ impl World {
             network: Network::None,
             seccomp: Some(default_profile(Network::None).to_vec()),
             default_seccomp: true,
+            policy: None,
             program: None,
             encoded: Arc::default(),
         }
@@ -294,7 +299,9 @@ impl World {
                 error,
             }
         })?;
-        Ok(self.with_seccomp(Some(program.as_bytes())))
+        let policy = Arc::new(policy.clone());
+        let world = self.with_seccomp(Some(program.as_bytes()));
+        Ok(world.with(|world| world.policy = Some(policy)))
     }
 
     /// Replaces the default profile with a compiled seccomp program (`struct sock_filter[]`). The
@@ -353,8 +360,28 @@ impl World {
         self.with(|world| world.program = Some(program))
     }
 
+    /// Returns the same world with runs that execute their own program.
+    pub(crate) fn without_program(self) -> World {
+        self.with(|world| world.program = None)
+    }
+
+    /// The compiled seccomp program, and the policy from which it was compiled, if known.
+    pub(crate) fn rules(&self) -> Rules {
+        let program = self.seccomp.as_deref();
+        let policy = match (self.default_seccomp, self.network) {
+            (true, Network::None) => profile("default"),
+            (true, Network::Loopback) => profile_with_loopback("default"),
+            (false, _) => self.policy.as_deref().cloned(),
+        };
+        Rules {
+            program: program.and_then(|bytes| Program::from_bytes(bytes).ok()),
+            policy,
+        }
+    }
+
     fn with_seccomp(mut self, program: Option<Vec<u8>>) -> World {
         self.default_seccomp = false;
+        self.policy = None;
         self.with(|world| world.seccomp = program)
     }
 

@@ -64,7 +64,9 @@ pub use compile::compile;
 pub use instruction::Instruction;
 pub use interpret::{Data, constant_action, run};
 pub use pass::with_pass;
-pub use policy::{Action, ActionError, Comparison, Condition, Policy, PolicyError, Problem, Rule};
+pub use policy::{
+    Action, ActionError, Comparison, Condition, Decision, Policy, PolicyError, Problem, Rule,
+};
 pub use profiles::{profile, profile_names, profile_with_loopback, profile_with_terminal};
 pub use program::Program;
 pub use validate::{MAX_INSTRUCTIONS, ValidateError, validate};

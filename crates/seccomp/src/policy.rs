@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::arch::Arch;
 use crate::errno;
+use crate::interpret::Data;
 
 pub use read::{PolicyError, Problem};
 
@@ -164,6 +165,19 @@ impl Condition {
     pub fn value(&self) -> u64 {
         self.value
     }
+
+    /// Whether the condition holds for the arguments of a call.
+    fn holds(&self, args: &[u64; 6]) -> bool {
+        let argument = args[usize::from(self.arg)] & self.mask;
+        match self.comparison {
+            Comparison::Equal => argument == self.value,
+            Comparison::NotEqual => argument != self.value,
+            Comparison::Less => argument < self.value,
+            Comparison::LessEqual => argument <= self.value,
+            Comparison::Greater => argument > self.value,
+            Comparison::GreaterEqual => argument >= self.value,
+        }
+    }
 }
 
 /// One `[[rule]]`: an action for some system calls, optionally under conditions.
@@ -173,6 +187,9 @@ pub struct Rule {
     why: String,
     syscalls: Vec<String>,
     conditions: Vec<Condition>,
+    /// The name of the policy in whose text the rule is.
+    policy: String,
+    line: usize,
 }
 
 impl Rule {
@@ -195,6 +212,25 @@ impl Rule {
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
+
+    /// The name of the policy that contains the rule. A built-in policy can consist of several.
+    pub fn policy(&self) -> &str {
+        &self.policy
+    }
+
+    /// The line of the rule's action in the text of that policy, starting at 1.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+}
+
+/// The action of a policy for one call, and the rule that chose it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision<'p> {
+    /// The action.
+    pub action: Action,
+    /// The rule; `None` for the default action and for calls of another architecture.
+    pub rule: Option<&'p Rule>,
 }
 
 /// A complete policy.
@@ -273,6 +309,36 @@ impl Policy {
     /// The rules in the order of the file.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// Decides one call of a program on `arch`, as the compiled policy does, and names the rule.
+    ///
+    /// ```
+    /// use millibox_seccomp::{Action, Arch, Data, profile};
+    ///
+    /// let policy = profile("strict").expect("a built-in policy");
+    /// let arch = Arch::native();
+    /// let fork = arch.number("clone3").unwrap();
+    /// let call = Data { nr: fork, arch: arch.audit_value(), ..Data::default() };
+    /// assert_ne!(policy.decide(arch, &call).action, Action::Allow);
+    /// ```
+    pub fn decide(&self, arch: Arch, data: &Data) -> Decision<'_> {
+        let without_rule = |action| Decision { action, rule: None };
+        if data.arch != arch.audit_value() {
+            return without_rule(self.foreign_architecture);
+        }
+        let Some(name) = arch.name(data.nr) else {
+            return without_rule(self.default);
+        };
+        let mut of_call = (self.rules.iter()).filter(|rule| rule.syscalls().any(|its| its == name));
+        let conditional = of_call.clone().find(|rule| {
+            !rule.conditions.is_empty() && rule.conditions.iter().all(|its| its.holds(&data.args))
+        });
+        let rule = conditional.or_else(|| of_call.find(|rule| rule.conditions.is_empty()));
+        Decision {
+            action: rule.map_or(self.default, |rule| rule.action),
+            rule,
+        }
     }
 
     /// Inserts the rules of `other` before this policy's own rules.

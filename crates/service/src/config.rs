@@ -58,6 +58,8 @@ pub struct Config {
     pub languages: Option<Vec<String>>,
     /// Directories of Piston packages that serve as runtimes of the Piston dialect.
     pub piston_packages: Vec<PathBuf>,
+    /// Whether runs may be explained. An explanation tells clients which files of the host exist.
+    pub explain: bool,
     /// The maximum number of simultaneous connections. Additional connections wait to be accepted.
     pub max_connections: usize,
     /// The largest body of a request, in bytes.
@@ -395,6 +397,7 @@ impl Default for Config {
             suites: None,
             languages: None,
             piston_packages: Vec::new(),
+            explain: false,
             max_connections: 10_000,
             max_body_bytes: 64 << 20,
             drain_ms: 30_000,

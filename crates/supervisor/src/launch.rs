@@ -161,7 +161,7 @@ pub struct Launch {
     pub paths: u32,
     pub arguments: u32,
     pub environment: u32,
-    /// Bits 0 to 3 are set if stdin, stdout, stderr and program were sent.
+    /// Bits 0 to 4 are set if stdin, stdout, stderr, program and the socket of a tracer were sent.
     pub descriptors: u32,
     /// Bit n: resource limit n is set.
     pub rlimit_mask: u32,

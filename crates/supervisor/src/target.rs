@@ -92,7 +92,7 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
         calls::exit(NOT_STARTED);
     }
 
-    let program =
+    let (program, tracer) =
         standard_descriptors(&launch, &received.descriptors).map_err(at(Step::Descriptors))?;
     runner.backend.limit(shared, &launch, runner.socket)?;
     let bytes = runner
@@ -117,6 +117,9 @@ fn prepare_and_launch(prepared: &Prepared) -> Result<Never, Failure> {
     calls::close_range(3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC).map_err(at(Step::Descriptors))?;
     enter_working_directory(strings.working_directory)?;
     set_requested_rlimits(runner, &launch, calls::set_rlimits)?;
+    if tracer >= 0 {
+        wait_for_tracer(tracer).map_err(at(Step::Trace))?;
+    }
     let mut start = read_counters(runner, launch.number)?;
     if let Some(program) = prepared.seccomp {
         shared.start.set(start);
@@ -225,18 +228,44 @@ fn next_descriptor(received: &mut impl Iterator<Item = i32>) -> crate::sys::Resu
 }
 
 /// Puts the standard streams at 0, 1 and 2. If a stream is missing, its descriptor still refers to
-/// the null device, which pid1 has opened for this run. Returns the program's descriptor, or -1.
-fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result<i32> {
+/// the null device, which pid1 has opened for this run. Returns the descriptors of the program and
+/// the tracer's socket; -1 stands for a missing one.
+fn standard_descriptors(launch: &Launch, received: &[i32]) -> crate::sys::Result<(i32, i32)> {
     let mut next = received.iter().copied();
     for standard in 0..3 {
         if launch.descriptors & 1 << standard != 0 {
             calls::dup3(next_descriptor(&mut next)?, standard, 0)?;
         }
     }
-    if launch.descriptors & 1 << 3 != 0 {
-        next_descriptor(&mut next)
-    } else {
-        Ok(-1)
+    let mut next_if = |bit: u32| match launch.descriptors & 1 << bit {
+        0 => Ok(-1),
+        _ => next_descriptor(&mut next),
+    };
+    Ok((next_if(3)?, next_if(4)?))
+}
+
+/// Asks the client to trace this process, and waits until it does. The exec closes the socket.
+///
+/// The kernel then requires that the target is dumpable, or that the client has CAP_SYS_PTRACE in
+/// the user namespace in which the supervisor was executed, which is the host's. As this memory
+/// belongs to the runner too, it is dumpable only while the target waits. No process of any run can
+/// use that: tracing also requires CAP_SYS_PTRACE in the target's user namespace, which only the
+/// owner of the supervisor's user namespace has.
+fn wait_for_tracer(socket: i32) -> crate::sys::Result<()> {
+    calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0)?;
+    let traced = ask_tracer(socket);
+    calls::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0)?;
+    traced
+}
+
+fn ask_tracer(socket: i32) -> crate::sys::Result<()> {
+    calls::send(socket, &[message::LAUNCH])?;
+    let mut errno = [0];
+    match calls::receive(socket, &mut errno, 0)?.length {
+        1 if errno[0] == 0 => Ok(()),
+        1 => Err(Errno(errno[0].into())),
+        // The tracer has ended.
+        _ => Err(Errno(libc::ECONNRESET)),
     }
 }
 

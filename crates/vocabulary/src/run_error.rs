@@ -390,6 +390,9 @@ fn remedy(step: Step, errno: i32) -> &'static str {
              all together a quarter of the stack limit (execve(2)), which is 8 MiB by default"
         }
         (Step::Exec, libc::ETXTBSY) => "a process has it open for writing; close it first",
+        (Step::Trace, libc::EPERM) => {
+            "if root starts millibox, it needs CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE)"
+        }
         (Step::MountSource, libc::ENOENT) => "the host has no such path",
         (Step::MountSource, libc::EACCES) => {
             "the sandbox's unprivileged user may not reach it; give others x permission on the \

@@ -123,6 +123,8 @@ steps! {
     Backend, "backend", "enforce the run's limits";
     /// The arguments and the environment are passed to the program.
     Arguments, "arguments", "pass the arguments";
+    /// The target waits for the tracer of `explain`.
+    Trace, "trace", "trace the program";
     /// The target executes the program.
     Exec, "exec", "execute the program", "execute";
     /// The template of a prepared program becomes ready and makes a copy of itself.
@@ -167,6 +169,7 @@ impl Step {
                 | Step::Session
                 | Step::Receive
                 | Step::Descriptors
+                | Step::Trace
                 | Step::Counters
                 | Step::Pid1
                 | Step::Zygote

@@ -6,7 +6,7 @@
 use crate::DecodeError;
 
 /// The first word of every frame. Its last byte is the version of the protocol.
-pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x05");
+pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x06");
 
 /// The maximum length of a frame that is sent through the socket itself. A longer body is sent in a
 /// sealed memfd, which is the first descriptor of the frame. The bound is well below the smallest
@@ -24,7 +24,7 @@ pub const MAX_BODY: usize = 2 * MAX_RUN;
 pub const HEADER: usize = 16;
 
 /// The maximum number of descriptors of one frame: a memfd, and the descriptors of a pair of runs.
-pub const MAX_DESCRIPTORS: usize = 9;
+pub const MAX_DESCRIPTORS: usize = 11;
 
 /// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,15 +46,24 @@ pub struct Descriptors {
     pub stderr: bool,
     /// The program (execveat(2) with `AT_EMPTY_PATH`).
     pub program: bool,
+    /// A socket of a tracer. Before the exec, the target sends one byte through it and waits for
+    /// one byte: 0 if the tracer traces it, or an error number.
+    pub tracer: bool,
 }
 
 impl Descriptors {
     /// The number of descriptors.
     pub fn count(self) -> usize {
-        [self.stdin, self.stdout, self.stderr, self.program]
-            .into_iter()
-            .filter(|&there| there)
-            .count()
+        [
+            self.stdin,
+            self.stdout,
+            self.stderr,
+            self.program,
+            self.tracer,
+        ]
+        .into_iter()
+        .filter(|&there| there)
+        .count()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod doctor;
 mod exit_status;
+mod explain;
 mod files;
 mod leaving;
 mod missing_programs;

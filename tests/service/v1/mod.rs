@@ -4,6 +4,7 @@ mod attach;
 mod batches;
 mod documents;
 mod events;
+mod explain;
 mod files;
 mod judgings;
 mod operation;

@@ -132,6 +132,7 @@ impl Ending {
                     errno: error.errno,
                     message,
                 }),
+                ..Report::default()
             },
         }
     }

@@ -13,9 +13,11 @@
 //! | `refused` | the report for a command line that is not valid |
 //! | `streams` | standard streams, and their limit |
 //! | `terminal` | resumes the output of a shared terminal |
+//! | `explain` | `--explain`: what the program lacked |
 //! | `ending` | exit status, message and report |
 
 mod ending;
+mod explain;
 mod mounts;
 mod options;
 mod program;
@@ -34,8 +36,11 @@ use crate::failure::{Failure, complain};
 use crate::report_file::ReportFile;
 use crate::signals::Signals;
 use ending::Ending;
+use explain::Explained;
+use millibox::explain::Explanation;
 use millibox::{Moved, Outcome, Request, World};
 use program::ProgramChoice;
+use report::Report;
 use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -54,24 +59,38 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         streams::is_apart(report, &named)?;
     }
     let ending = streams::are_apart(&named).and_then(|()| run(args, &signals));
-    let ending = ending.unwrap_or_else(|failure| Ending::Failed {
-        backend: None,
-        failure,
+    let (ending, explanation) = ending.unwrap_or_else(|failure| {
+        let backend = None;
+        (Ending::Failed { backend, failure }, None)
     });
     signals.forget();
     // The report comes first: the line below waits if the terminal's output is stopped.
     let written = match &mut report {
-        Some(report) => signals.may_wait(|| report.write(ending.report().line())),
+        Some(report) => {
+            let line = Report {
+                explain: explanation.as_ref(),
+                ..ending.report()
+            }
+            .line();
+            signals.may_wait(|| report.write(line))
+        }
         None => Ok(()),
     };
     if let Some(line) = ending.line(args, signals.caught()) {
         complain(format_args!("millibox: {line}"));
     }
+    if let Some(explanation) = &explanation {
+        complain(Explained(explanation));
+    }
     written?;
     Ok(ExitCode::from(ending.status(signals.caught())))
 }
 
-fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
+fn run(args: &Args, signals: &Signals) -> Result<(Ending, Option<Explanation>), Failure> {
+    if args.explain && args.prepared.is_some() {
+        let why = "--explain: a copy of a prepared program cannot be traced; omit --prepared";
+        return Err(Failure::option(why));
+    }
     // The supervisor starts while this process reads its options. Errors in the options are
     // reported first.
     let machine = args.machine.builder();
@@ -81,9 +100,9 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     let world = signals.may_wait(|| world(args))?;
     let (mut request, program_file) = match program::choose(args, &world)? {
         ProgramChoice::Request(request, program_file) => (request.world(&world), program_file),
-        ProgramChoice::CannotExecute(why) => return Ok(Ending::CannotExecute(why)),
+        ProgramChoice::CannotExecute(why) => return Ok((Ending::CannotExecute(why), None)),
     };
-    request = limits(args, request)?;
+    request = limits(args, request)?.explain(args.explain);
     for (index, (name, value)) in args.env.iter().enumerate() {
         // The last value of a variable applies, as in a shell.
         if !args.env[index + 1..].iter().any(|(later, _)| later == name) {
@@ -113,6 +132,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
     terminal::resume_output();
     signals.forget();
     let moved = movers.wait(signals);
+    let explanation = handle.explanation();
     let backend = supervisor.info().backend();
     let ending = match result {
         Ok(mut result) => {
@@ -131,7 +151,7 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
             failure: error.into(),
         },
     };
-    Ok(match (ending, moved) {
+    let ending = match (ending, moved) {
         // The program may have ended before it could be killed for its output.
         (Ending::Result(mut result, remedy), Ok(Moved::LimitReached)) => {
             if matches!(result.outcome, Outcome::Exited(_) | Outcome::Signaled(_)) {
@@ -151,7 +171,8 @@ fn run(args: &Args, signals: &Signals) -> Result<Ending, Failure> {
             failure,
         },
         (ending, _) => ending,
-    })
+    };
+    Ok((ending, explanation))
 }
 
 fn world(args: &Args) -> Result<World, Failure> {

@@ -48,6 +48,9 @@ Examples:
   A script with its directory and a small temporary directory:
     millibox run --ro . --tmpfs /tmp:16M:1000 --cwd \"$PWD\" -- python3 main.py
 
+  Find out what a program lacks in the sandbox (here: /etc/localtime, hence the wrong time zone):
+    millibox run --explain -- date
+
   A single static program in an empty world:
     millibox run --bare --ro ./hello:/hello -- /hello"
 )]
@@ -293,6 +296,18 @@ pub struct Args {
     /// Errors of the sandbox are always printed.
     #[arg(long, short, help_heading = STREAMS)]
     pub quiet: bool,
+
+    /// Explain what the program lacked: refused system calls, and missing files that the host has
+    ///
+    /// After the report, standard error lists each system call that the seccomp policy refused,
+    /// with the rule. It also lists each path that the program could not use although the host has
+    /// it, with the option that would show it. The report has the same lists under the key
+    /// `explain`. The run is traced and much slower: its figures must not decide a verdict. The
+    /// program can do no more than without this option, but it can hide from the trace.
+    ///
+    /// Example: --explain -- date
+    #[arg(long, help_heading = STREAMS)]
+    pub explain: bool,
 
     /// Measure this many runs as copies of one prepared Python interpreter
     ///

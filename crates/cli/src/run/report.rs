@@ -1,6 +1,7 @@
 //! The report of a run: one JSON object in one line.
 
 use millibox::Backend;
+use millibox::explain::Explanation;
 use serde::Serialize;
 
 /// The JSON object.
@@ -17,6 +18,9 @@ pub struct Report<'a> {
     /// `None` if no supervisor was started.
     pub backend: Option<Backend>,
     pub error: Option<ReportError<'a>>,
+    /// What the program lacked, if the run was traced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explain: Option<&'a Explanation>,
 }
 
 /// The error in a report.

@@ -284,8 +284,14 @@ fn idle_dispatcher_ends_and_starts_again() {
 #[test]
 fn awaited_result_wakes_its_task() {
     let (connection, ids, supervisor_end) = with_runs::<2>();
-    let handles =
-        ids.map(|id| Handle::new(connection.clone(), id, Request::new("/bin/true").names()));
+    let handles = ids.map(|id| {
+        Handle::new(
+            connection.clone(),
+            id,
+            Request::new("/bin/true").names(),
+            None,
+        )
+    });
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime");
@@ -313,7 +319,7 @@ fn awaited_result_wakes_its_task() {
 #[test]
 fn awaited_run_fails_when_the_supervisor_ends() {
     let (connection, id, supervisor_end) = with_a_run();
-    let handle = Handle::new(connection, id, Request::new("/bin/true").names());
+    let handle = Handle::new(connection, id, Request::new("/bin/true").names(), None);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime");

@@ -167,7 +167,7 @@ impl FromStr for Policy {
         let mut unconditional = HashMap::new();
         let mut rules = Vec::new();
         for rule in &file.rule {
-            rules.push(read_rule(text, rule, &mut unconditional)?);
+            rules.push(read_rule(text, &file.name, rule, &mut unconditional)?);
         }
         Ok(Policy {
             default: read_action(text, &file.default)?,
@@ -199,6 +199,7 @@ fn read_action(text: &str, action: &Spanned<String>) -> Result<Action, PolicyErr
 /// in the text.
 fn read_rule<'t>(
     text: &str,
+    policy: &str,
     rule: &'t FileRule,
     unconditional: &mut HashMap<&'t str, Range<usize>>,
 ) -> Result<Rule, PolicyError> {
@@ -241,6 +242,8 @@ fn read_rule<'t>(
         why: rule.why.clone(),
         syscalls,
         conditions: conditions.collect::<Result<_, _>>()?,
+        policy: policy.to_owned(),
+        line: line(text, Some(rule.action.span())),
     })
 }
 

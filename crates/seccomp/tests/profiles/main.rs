@@ -1,6 +1,7 @@
 //! Checks that the built-in policies return the expected actions.
 
 mod calls;
+mod decisions;
 mod loopback;
 mod tables;
 

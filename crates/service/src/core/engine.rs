@@ -176,6 +176,7 @@ impl Engine {
             outputs,
             budget,
             limits,
+            explained,
         } = execution;
         let terminal = streams.terminal;
         let mut ends = Ends::default();
@@ -232,7 +233,7 @@ impl Engine {
         for (name, value) in env {
             request = request.env(name, value);
         }
-        request = limits.set(request);
+        request = limits.set(request).explain(explained);
         let handle = supervisor.run(&request).map_err(sandbox_or_request)?;
         // The request holds ends of the pipes. While they are open, readers of the pipes see no end
         // of file.
@@ -260,6 +261,11 @@ impl Engine {
                 Err(_) => {}
             }
         }
+        // The tracer ends with the last process of the run, and then looks up paths on the host.
+        let explanation = match explained {
+            true => tokio::task::spawn_blocking(move || handle.explanation()).await,
+            false => Ok(None),
+        };
         Ok(ExecutionReport {
             outcome: result.outcome,
             exit_code: result.exit_code,
@@ -269,6 +275,7 @@ impl Engine {
             outputs: returned,
             start: result.start,
             attempts: 1,
+            explanation: explanation.ok().flatten().map(Box::new),
         })
     }
 }
@@ -392,6 +399,7 @@ impl Execution {
             outputs: self.outputs.clone(),
             budget: Budget::new(self.budget.left()),
             limits: self.limits.clone(),
+            explained: self.explained,
         })
     }
 }

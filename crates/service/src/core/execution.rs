@@ -3,6 +3,7 @@
 use super::budget::Budget;
 use super::files::StoredFile;
 use bytes::Bytes;
+use millibox::explain::Explanation;
 use millibox::{Figures, Outcome, Prepared, RunError, Start, World};
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -41,6 +42,8 @@ pub struct Execution {
     /// may share a budget.
     pub budget: Budget,
     pub limits: ExecutionLimits,
+    /// Whether the run is traced, so that the report explains what the program lacked.
+    pub explained: bool,
 }
 
 /// The limits of one execution. `None` means no limit.
@@ -328,6 +331,8 @@ pub struct ExecutionReport {
     pub start: Start,
     /// How many times the run was started: 2 if the sandbox failed the first time.
     pub attempts: u32,
+    /// What the program lacked, if the execution asked for it and the program was executed.
+    pub explanation: Option<Box<Explanation>>,
 }
 
 impl ExecutionReport {

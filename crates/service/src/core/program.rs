@@ -64,6 +64,8 @@ pub struct ProgramRun {
     pub stdout: Keep,
     /// How standard error is kept.
     pub stderr: Keep,
+    /// Whether the run of each test is traced and explained.
+    pub explained: bool,
     /// Observes the run.
     pub observer: Option<mpsc::Sender<Event>>,
 }

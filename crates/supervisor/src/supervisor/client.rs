@@ -430,7 +430,8 @@ fn check(run: &Run, descriptors: &[OwnedFd]) -> Result<Launch, RunError> {
         descriptors: u32::from(run.descriptors.stdin)
             | u32::from(run.descriptors.stdout) << 1
             | u32::from(run.descriptors.stderr) << 2
-            | u32::from(run.descriptors.program) << 3,
+            | u32::from(run.descriptors.program) << 3
+            | u32::from(run.descriptors.tracer) << 4,
         number: 0,
         rlimit_mask: 0,
         rlimits: [UNLIMITED; 16],

@@ -103,6 +103,7 @@ impl ProgramRun {
             },
             outputs: self.outputs.clone(),
             budget: Budget::new(self.test_bytes()),
+            explained: self.explained,
             limits: ExecutionLimits {
                 cpu_time: Some(limits.cpu_time),
                 real_time: Some(limits.real_time),

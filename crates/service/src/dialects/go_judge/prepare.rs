@@ -198,6 +198,7 @@ fn try_prepare(
         env,
         world: usual_world(WORLD.clone(), limits.memory_bytes),
         prepared: None,
+        explained: false,
         current_dir: WORK_DIRECTORY.into(),
         files: input_files(common, &command)?,
         // One such directory is at /w, and one at /tmp.

@@ -199,6 +199,7 @@ mod tests {
             outputs: Vec::new(),
             start: Default::default(),
             attempts: 1,
+            explanation: None,
             outcome,
         };
         Measured::new(&report, 100, 100)

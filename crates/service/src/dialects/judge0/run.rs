@@ -197,6 +197,7 @@ fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun 
         keeps_last: true,
         stdout: keep(false),
         stderr: keep(draft.redirect_stderr_to_stdout),
+        explained: false,
         observer: None,
     }
 }

@@ -161,6 +161,7 @@ mod tests {
             outputs: Vec::new(),
             start: Default::default(),
             attempts: 1,
+            explanation: None,
         };
         Stage::of_report(&report).unwrap()
     }

@@ -136,6 +136,7 @@ mod tests {
             outputs: Vec::new(),
             start: Default::default(),
             attempts: 1,
+            explanation: None,
         })
     }
 

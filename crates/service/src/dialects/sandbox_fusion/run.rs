@@ -115,6 +115,7 @@ pub(super) fn program_run(
         keeps_last: false,
         stdout: keep,
         stderr: keep,
+        explained: false,
         observer: None,
     }
 }

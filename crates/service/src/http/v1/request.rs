@@ -1,6 +1,7 @@
 //! Turns the request of a run into a run of the core.
 
 use super::model::{Blob, OutputForm, RunRequest, StopOn, TestRequest};
+use crate::config::Config;
 use crate::core::catalog::{CompileLimits, Runtime};
 use crate::core::compare::Comparison;
 use crate::core::engine::Lane;
@@ -31,6 +32,7 @@ pub fn program_run(
 ) -> Result<ProgramRun, Problem> {
     check_label(request.label.as_deref())?;
     let config = &service.config;
+    check_explain(config, &request)?;
     let limits = request
         .limits
         .with_defaults(&config.limits.default, &config.limits.max)?;
@@ -82,8 +84,23 @@ pub fn program_run(
         keeps_last: false,
         stdout: keep,
         stderr: keep,
+        explained: request.explain,
         observer: None,
     })
+}
+
+/// Checks that a run may be explained. An explanation is large, so a run with many tests would
+/// exceed the memory of the service.
+fn check_explain(config: &Config, request: &RunRequest) -> Result<(), Problem> {
+    if request.explain && !config.explain {
+        let why = "this service does not explain runs; the operator can set `explain = true`";
+        return Err(Problem::forbidden(why));
+    }
+    if request.explain && request.tests.len() > 1 {
+        let why = "a run that is explained has at most one test";
+        return Err(Problem::impossible("explain", why));
+    }
+    Ok(())
 }
 
 /// Checks the length of a label.

@@ -5,7 +5,7 @@ use crate::sys::raw::syscall;
 use crate::sys::{Errno, Result};
 
 /// The maximum number of descriptors that [`receive`] accepts.
-pub const MAX_RECEIVED: usize = 10;
+pub const MAX_RECEIVED: usize = 11;
 
 /// A received message.
 pub struct Received {

@@ -1,5 +1,6 @@
 //! The JSON documents of answers.
 
+use super::explain::ExplainAnswer;
 use super::request::OutputForm;
 use crate::core::catalog;
 use crate::core::execution::{Blame, Captured, ExecutionReport, run_error};
@@ -111,6 +112,10 @@ pub struct TestAnswer {
     /// The reason if the program was not started or the sandbox failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What the program lacked, if the request asked for it. If this field is present, the run was
+    /// traced, and its figures must not be used for judging.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explain: Option<ExplainAnswer>,
 }
 
 /// The party at fault if a run did not succeed.
@@ -235,6 +240,7 @@ impl TestAnswer {
                 prepared: false,
                 outputs: BTreeMap::new(),
                 error: None,
+                explain: None,
             },
         }
     }
@@ -266,6 +272,7 @@ impl TestAnswer {
             prepared: matches!(report.start, Start::Prepared { .. }),
             outputs: outputs.collect(),
             error: run_error(&report.outcome).map(ToString::to_string),
+            explain: report.explanation.as_deref().map(ExplainAnswer::new),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The JSON documents of requests and answers.
 
 mod answer;
+mod explain;
 mod info;
 mod request;
 
 pub use answer::*;
+pub use explain::*;
 pub use info::*;
 pub use request::*;

@@ -61,6 +61,11 @@ pub struct RunRequest {
     /// Implies `interactive`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub terminal: bool,
+    /// Whether the run is traced, so that the answer explains what the program lacked: refused
+    /// system calls, and files that exist on the host. The run is much slower, and its figures must
+    /// not be used for judging. At most one test, and only if the service allows it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
     /// Returned unchanged; at most 256 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
