@@ -10,7 +10,7 @@ use crate::core::Stage;
 use crate::dialects::Dialects;
 use crate::dialects::piston::packages::{self, PackageError};
 use crate::http::v1::{self, V1};
-use crate::http::{docs, health, with_layers};
+use crate::http::{health, with_layers};
 use crate::service::{self, Service};
 use axum::Router;
 use millibox::{Backend, Builder};
@@ -89,7 +89,6 @@ impl Interfaces {
     fn everything(&self) -> Router {
         let mut routes = Router::new()
             .merge(health::router(&self.service))
-            .merge(docs::router())
             .merge(console::router(&self.console))
             .nest("/v1", v1::router(&self.v1));
         let mut at_root = Vec::new();

@@ -11,7 +11,6 @@
 //! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
-//! | `docs` | pages that show the description |
 //! | `origins` | protects a service without tokens from pages of other sites |
 //! | `unread` | reads the rest of a body that a handler has not read |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
@@ -20,7 +19,6 @@
 pub mod bearer;
 pub mod bodies;
 pub mod connection;
-pub mod docs;
 pub mod headers;
 pub mod health;
 pub mod held;
