@@ -7,6 +7,7 @@
 //! | `held` | charges the memory of an answer until it is sent |
 //! | `bearer` | the token of a request |
 //! | `bodies` | the memory of bodies that are being read or wait |
+//! | `encoding` | expands compressed bodies |
 //! | `connection` | a client that must read, and that receives early answers |
 //! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
@@ -19,6 +20,7 @@
 pub mod bearer;
 pub mod bodies;
 pub mod connection;
+pub mod encoding;
 pub mod headers;
 pub mod health;
 pub mod held;
