@@ -4,6 +4,7 @@
 //! clients expect. The answers also suit the ways in which clients retry.
 
 pub mod go_judge;
+mod json;
 pub mod judge0;
 pub mod piston;
 pub mod sandbox_fusion;
@@ -53,7 +54,10 @@ impl Dialects {
             Dialect::SandboxFusion => {
                 self.bound(sandbox_fusion::router(&self.sandbox_fusion), dialect)
             }
-            Dialect::Judge0 => self.bound(judge0::router(&self.judge0), dialect),
+            // Pages can read only those errors that have the headers as well.
+            Dialect::Judge0 => self
+                .bound(judge0::router(&self.judge0), dialect)
+                .route_layer(judge0::cors(&self.judge0)),
         }
     }
 
@@ -61,6 +65,14 @@ impl Dialects {
     pub fn alone(&self, dialect: Dialect) -> Router {
         let routes = match dialect {
             Dialect::Piston => self.bound(piston::alone(&self.piston), dialect),
+            Dialect::Judge0 => {
+                let routes = self.bound(judge0::router(&self.judge0), dialect);
+                return self
+                    .with_version(routes, &[dialect])
+                    .fallback(judge0::not_found)
+                    .method_not_allowed_fallback(judge0::not_found)
+                    .layer(judge0::cors(&self.judge0));
+            }
             dialect => self.router(dialect),
         };
         self.with_version(routes, &[dialect])

@@ -44,6 +44,7 @@ pub use run::check;
 
 use crate::config::Dialect;
 use crate::http::bodies;
+use crate::http::encoding;
 use crate::http::held::hold;
 use crate::service::Service;
 use auth::Authenticated;
@@ -52,7 +53,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use error::{GroupError, RequestError};
@@ -117,7 +118,10 @@ pub fn router(go_judge: &Arc<GoJudge>) -> Router {
     let bound = from_fn_with_state(state, bodies::bound);
     Router::new()
         .route("/run", only(post(run_group).layer(bound)))
-        .route("/file", only(get(files::list).post(files::add)))
+        .route(
+            "/file",
+            only(get(files::list).merge(post(files::add).layer(from_fn(encoding::expand)))),
+        )
         .route("/file/{id}", only(get(files::get).delete(files::delete)))
         .route("/ws", only(get(websocket::connect)))
         .route("/stream", only(get(stream::connect)))

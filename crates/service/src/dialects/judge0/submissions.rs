@@ -2,6 +2,7 @@
 
 use super::Judge0;
 use super::auth::{Authenticated, Authorized};
+use super::body;
 use super::callbacks;
 use super::encoding::new_token;
 use super::error::RequestError;
@@ -17,7 +18,6 @@ use crate::tokens::Client;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
@@ -40,9 +40,11 @@ pub async fn create(
     // Judge0 checks its queue before it reads the request, so a full queue hides other errors.
     let full = |_| RequestError::QueueFull;
     judge0.store.check_room(client.id, 1).map_err(full)?;
+    let mut document = body::fields(&headers, body).await?;
+    let parameters = parameters.with_body(&document);
+    parameters.add_to(&mut document);
     let fields = parameters.fields()?;
     let is_base64 = parameters.is_true("base64_encoded");
-    let document = document(&headers, &body)?;
     let draft = judge0.draft(&document, is_base64)?;
     let submission = judge0.insert(&client, draft)?;
     let token = submission.token.clone();
@@ -80,9 +82,11 @@ pub async fn create_batch(
     State(judge0): State<Arc<Judge0>>,
     Authenticated(client): Authenticated,
     parameters: Parameters,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Answer<(StatusCode, Json<Value>)> {
-    let mut document = object(&body)?;
+    let mut document = body::fields(&headers, body).await?;
+    let parameters = parameters.with_body(&document);
     let submissions = match document.remove("submissions") {
         Some(Value::Array(submissions)) => submissions,
         _ => Vec::new(),
@@ -339,31 +343,5 @@ fn check_batch(count: usize) -> Result<(), RequestError> {
         0 => Err(RequestError::BatchEmpty),
         count if count > MAX_BATCH => Err(RequestError::BatchTooLarge(MAX_BATCH)),
         _ => Ok(()),
-    }
-}
-
-/// The fields of a body: JSON, or a form.
-fn document(headers: &HeaderMap, body: &[u8]) -> Answer<Map<String, Value>> {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok());
-    let is_form = kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
-    // Some clients send JSON with the content type of a form.
-    if is_form && !body.trim_ascii_start().starts_with(b"{") {
-        let pairs = form_urlencoded::parse(body).into_owned();
-        return Ok(pairs.map(|(name, value)| (name, value.into())).collect());
-    }
-    object(body)
-}
-
-/// The fields of a JSON object; other values have none.
-fn object(body: &[u8]) -> Answer<Map<String, Value>> {
-    if body.trim_ascii().is_empty() {
-        return Ok(Map::new());
-    }
-    match serde_json::from_slice(body) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Ok(Map::new()),
-        Err(_) => Err(RequestError::Malformed),
     }
 }
