@@ -83,7 +83,7 @@ impl Interfaces {
             Some(dialect) => self.dialects.alone(dialect),
             None => self.everything(),
         };
-        with_layers(routes, &self.service, is_unix)
+        with_layers(routes, &self.service, dialect, is_unix)
     }
 
     fn everything(&self) -> Router {

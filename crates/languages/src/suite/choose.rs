@@ -46,14 +46,27 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Chooses for one source by its extension and content, then by its first line alone.
-pub(super) fn by_content<'s>(
-    suites: impl Iterator<Item = &'s Suite> + Clone,
-    name: &Path,
-    content: &[u8],
-) -> Option<&'s Suite> {
-    let source = Source::Content(name, content);
-    by_extension(suites.clone(), source).or_else(|| by_shebang(suites, source))
+impl Suite {
+    /// Returns the suite of a single source among these suites, by its extension, whose case matters
+    /// only if two suites have extensions that differ in case, and by its content.
+    ///
+    /// ```
+    /// use millibox_languages::suite::{Suite, Suites};
+    /// use std::path::Path;
+    ///
+    /// let suites = Suites::builtin();
+    /// let defaults = suites.iter().filter(|suite| suite.default);
+    /// let suite = Suite::of_source(defaults, Path::new("A.CPP"), b"int main() {}");
+    /// assert_eq!(suite.map(|suite| &suite.language[..]), Some("cpp"));
+    /// ```
+    pub fn of_source<'s>(
+        suites: impl Iterator<Item = &'s Suite> + Clone,
+        name: &Path,
+        content: &[u8],
+    ) -> Option<&'s Suite> {
+        let source = Source::Content(name, content);
+        by_extension(suites.clone(), source).or_else(|| by_shebang(suites, source))
+    }
 }
 
 pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, ChoiceError> {

@@ -28,6 +28,8 @@ pub struct Suite {
     pub tools: Vec<Tool>,
     /// A step that runs once for each version of the tools. Compilations see its output.
     pub prepare: Option<CompileStep>,
+    /// A more complete form of the step `prepare`, for the sources that need it.
+    pub complete: Option<Completion>,
     /// How sources are compiled. `None` means that the sources are the program.
     pub compile: Option<CompileStep>,
     /// How programs are linked. `None` means that the suite does not choose.
@@ -116,6 +118,26 @@ pub struct CompileStep {
     pub processes: u32,
     /// Maximum size of the output directory in bytes.
     pub output: u64,
+}
+
+/// A step that takes the place of the step `prepare` for sources that need more than that step
+/// provides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Completion {
+    /// The step.
+    pub step: CompileStep,
+    /// The compiler's message about a source that needs the output of this step.
+    pub when: String,
+}
+
+/// The step whose output a compilation uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Library {
+    /// `prepare`.
+    Common,
+    /// `complete`.
+    Complete,
 }
 
 /// The result of a compilation.
@@ -208,26 +230,6 @@ impl Suite {
         let name = file.file_name().unwrap_or_default();
         let rules = &self.sources;
         has_extension(file, &rules.extensions) || rules.files.iter().any(|known| name == &known[..])
-    }
-
-    /// Returns the suite of a single source among these suites, by its extension, whose case matters
-    /// only if two suites have extensions that differ in case, and by its content.
-    ///
-    /// ```
-    /// use millibox_languages::suite::{Suite, Suites};
-    /// use std::path::Path;
-    ///
-    /// let suites = Suites::builtin();
-    /// let defaults = suites.iter().filter(|suite| suite.default);
-    /// let suite = Suite::of_source(defaults, Path::new("A.CPP"), b"int main() {}");
-    /// assert_eq!(suite.map(|suite| &suite.language[..]), Some("cpp"));
-    /// ```
-    pub fn of_source<'s>(
-        suites: impl Iterator<Item = &'s Suite> + Clone,
-        name: &Path,
-        content: &[u8],
-    ) -> Option<&'s Suite> {
-        super::choose::by_content(suites, name, content)
     }
 
     /// Whether the file is a header.

@@ -8,18 +8,15 @@
 //! | `bearer` | the token of a request |
 //! | `bodies` | the memory of bodies that are being read or wait |
 //! | `encoding` | expands compressed bodies |
-//! | `connection` | a client that must read, and that receives early answers |
 //! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
 //! | `origins` | protects a service without tokens from pages of other sites |
-//! | `unread` | reads the rest of a body that a handler has not read |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
 //! | `v1` | the service's own interface |
 
 pub mod bearer;
 pub mod bodies;
-pub mod connection;
 pub mod encoding;
 pub mod headers;
 pub mod health;
@@ -29,50 +26,64 @@ pub mod origins;
 pub mod problem;
 pub mod server;
 pub mod sockets;
-pub mod unread;
 pub mod v1;
 
+use crate::config::Dialect;
 use crate::service::Service;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderValue, Request};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use millibox_web::pace::{SPEED, Speed};
 use problem::Problem;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{
     MakeRequestId, PropagateRequestIdLayer, RequestId, SetRequestIdLayer,
 };
-use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::trace::{DefaultOnFailure, DefaultOnResponse, TraceLayer};
 use tracing::{Level, Span};
 
-/// How long a client may take to send the headers of a request, and between two pieces of its body.
-pub const CLIENT_PATIENCE: Duration = Duration::from_secs(30);
+/// The speed at which messages of a gRPC stream must arrive: at least one byte in each 30 s. Such a
+/// stream may be a terminal, on which a person types.
+const STREAM_SPEED: Speed = Speed { bytes: 1, ..SPEED };
 
-/// Adds what all routes of an address share. No web page can send a request to a Unix socket.
-pub fn with_layers(routes: Router, service: &Arc<Service>, is_unix: bool) -> Router {
+/// Adds what all routes of an address share. `dialect` is the only one at the address. No web page
+/// can send a request to a Unix socket.
+pub fn with_layers(
+    routes: Router,
+    service: &Arc<Service>,
+    dialect: Option<Dialect>,
+    is_unix: bool,
+) -> Router {
     let trace = TraceLayer::new_for_http()
         .make_span_with(span)
         .on_response(DefaultOnResponse::new().level(Level::DEBUG))
         .on_failure(DefaultOnFailure::new().level(Level::DEBUG));
+    let speed = match dialect {
+        Some(Dialect::GoJudgeGrpc) => STREAM_SPEED,
+        _ => SPEED,
+    };
     let layers = ServiceBuilder::new()
         .layer(SetRequestIdLayer::x_request_id(NumberRequests::default()))
         .layer(trace)
         .layer(PropagateRequestIdLayer::x_request_id())
-        // Outside of the layer that catches panics, so that a body is read after a panic as well.
-        .layer(from_fn(unread::drain))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(RequestBodyTimeoutLayer::new(CLIENT_PATIENCE))
+        .layer(from_fn_with_state(speed, pace))
         .layer(DefaultBodyLimit::max(service.config.max_body_bytes));
     let guard = from_fn_with_state(service.clone(), origins::guard);
     let routes = if is_unix { routes } else { routes.layer(guard) };
     routes.layer(layers)
+}
+
+/// Fails bodies that arrive too slowly.
+async fn pace(State(speed): State<Speed>, request: Request<Body>, next: Next) -> Response {
+    next.run(millibox_web::body::pace(request, speed).0).await
 }
 
 /// Numbers the requests that have no id from the client.
@@ -113,7 +124,6 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::body::Body;
     use axum::http::StatusCode;
     use axum::routing::get;
     use tower::Service as _;

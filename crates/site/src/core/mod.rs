@@ -18,7 +18,6 @@ pub mod lane;
 pub mod latex;
 pub mod markdown;
 mod mathml;
-pub mod pace;
 pub mod package;
 pub mod participant;
 pub mod party;

@@ -1,8 +1,8 @@
 //! Bounds on how often something may be tried.
 
+pub use millibox_web::network::{customer, network};
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,24 +19,6 @@ pub struct Throttle<K> {
 
 /// For each key, the begin of its window and the number of events in it.
 type Counts<K> = HashMap<K, (Instant, u32)>;
-
-/// The addresses that count as one. A host chooses among the addresses of an IPv6 network.
-pub fn network(address: IpAddr) -> IpAddr {
-    without_host_bits(address, 64)
-}
-
-/// The addresses that have one share of a pool together. Providers assign up to 65,536 IPv6
-/// networks (/48) to one customer, which must not have as many shares.
-pub fn customer(address: IpAddr) -> IpAddr {
-    without_host_bits(address, 80)
-}
-
-fn without_host_bits(address: IpAddr, bits: u32) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(host) => Ipv6Addr::from_bits(host.to_bits() >> bits << bits).into(),
-        host => host,
-    }
-}
 
 impl<K: Hash + Eq> Throttle<K> {
     /// Allows `limit` events of a key in each window.
@@ -131,19 +113,5 @@ mod tests {
         throttle.take_back(&"c");
         let admitted: Vec<_> = (0..2).map(|_| throttle.admit("c", at(20))).collect();
         assert_eq!(admitted, [Ok(()), Err(Duration::from_secs(10))]);
-    }
-
-    #[test]
-    fn addresses_of_an_ipv6_network_count_as_one() {
-        for (address, expected) in [
-            ("192.0.2.7", "192.0.2.7"),
-            ("::ffff:192.0.2.7", "192.0.2.7"),
-            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
-            ("2001:db8:1:2::1", "2001:db8:1:2::"),
-            ("2001:db8:1:3::1", "2001:db8:1:3::"),
-        ] {
-            let network = network(address.parse().unwrap());
-            assert_eq!(network.to_string(), expected, "{address}");
-        }
     }
 }

@@ -4,11 +4,9 @@
 
 use super::api::caller;
 use super::api::problem::ApiError;
-use super::pacer::Pacer;
 use super::web::error::{Overload, PageError};
 use super::web::session::{self, cookie_token};
 use crate::app::App;
-use crate::core::pace::Speed;
 use crate::core::party::Party;
 use crate::core::pool::Permit;
 use crate::core::throttle::customer;
@@ -23,20 +21,16 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, Limited};
-use hyper::body::{Frame, SizeHint};
+use hyper::body::SizeHint;
+use millibox_web::body::{Frames, length};
+pub use millibox_web::pace::SPEED;
+use millibox_web::pace::Speed;
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-
-/// The speed that clients must reach: about 1 KiB/s, less than any connection on which the pages
-/// can be used. A body of up to 32 KiB may take 30 s.
-pub const SPEED: Speed = Speed {
-    time: Duration::from_secs(30),
-    bytes: 32 << 10,
-};
 
 /// The speed of large uploads, 16 KiB/s: a place for an upload is rarer than a connection.
 pub const UPLOAD_SPEED: Speed = Speed {
@@ -81,62 +75,12 @@ fn is_of_program(uri: &Uri) -> bool {
     uri.path().starts_with("/api/v1/")
 }
 
-/// The bytes of a frame.
-fn length(frame: Option<&Result<Frame<Bytes>, Error>>) -> usize {
-    let data = frame.and_then(|frame| frame.as_ref().ok()?.data_ref());
-    data.map_or(0, Bytes::len)
-}
-
-type Frames = Poll<Option<Result<Frame<Bytes>, Error>>>;
-
-/// A body that ends with an error if its client is too slow.
-struct Paced {
-    body: Body,
-    pacer: Pacer,
-    failure: Arc<OnceLock<Failure>>,
-}
-
-impl HttpBody for Paced {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Frames {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
-        let paced = self.pacer.poll(context, frame, |it| length(it.as_ref()));
-        Poll::Ready(match ready!(paced) {
-            Ok(frame) => frame,
-            Err(_) => {
-                let failure = self.failure.get_or_init(|| Failure::Slow);
-                Some(Err(Error::new(*failure)))
-            }
-        })
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 /// Rejects requests whose bodies arrive too slowly.
 pub async fn pace(State(speed): State<Speed>, request: Request, next: Next) -> Response {
-    if request.body().is_end_stream() {
-        return next.run(request).await;
-    }
     let is_program = is_of_program(request.uri());
-    let failure = Arc::new(OnceLock::new());
-    let request = request.map(|body| {
-        Body::new(Paced {
-            body,
-            pacer: Pacer::new(speed),
-            failure: failure.clone(),
-        })
-    });
+    let (request, slowness) = millibox_web::body::pace(request, speed);
     let response = next.run(request).await;
-    answer(failure.get().copied(), is_program, response)
+    answer(slowness.get().map(|_| Failure::Slow), is_program, response)
 }
 
 /// A body whose bytes count for its party while the request is being handled.

@@ -8,6 +8,8 @@
 
 use crate::core::pool::{Permit, Pool};
 use crate::core::throttle::customer;
+use axum::extract::Request;
+use millibox_web::listen::{Admission, Permit as ConnectionPermit};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -28,9 +30,11 @@ pub struct Connections {
 #[derive(Debug)]
 pub struct Connection {
     all: Arc<Connections>,
+    /// The address from which the connection comes.
+    address: IpAddr,
     holder: Mutex<Holder>,
     /// Cancelled when the connection has lost its place.
-    pub lost: CancellationToken,
+    lost: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -56,14 +60,40 @@ impl Connections {
     }
 
     /// A new connection from an address.
-    pub fn accept(self: &Arc<Connections>, address: IpAddr) -> Arc<Connection> {
+    pub fn accept(self: &Arc<Connections>, address: IpAddr) -> Connection {
         let (lost, network) = (CancellationToken::new(), customer(address));
         let place = self.guests.replace(network, &lost);
-        Arc::new(Connection {
+        Connection {
             all: self.clone(),
+            address,
             holder: Mutex::new(Holder::Guest(network, place)),
             lost,
-        })
+        }
+    }
+}
+
+/// Every connection is admitted at once, because a different connection loses its permit.
+impl Admission for Connections {
+    type Turn = ();
+    type Permit = Connection;
+
+    async fn turn(&self) {}
+
+    fn admit(self: &Arc<Connections>, (): (), peer: Option<IpAddr>) -> Option<Connection> {
+        Some(self.accept(peer?))
+    }
+}
+
+/// Each request gets its connection and the address from which it comes.
+impl ConnectionPermit for Connection {
+    fn receive<B>(self: &Arc<Connection>, request: &mut Request<B>) {
+        self.touch();
+        request.extensions_mut().insert(self.address);
+        request.extensions_mut().insert(self.clone());
+    }
+
+    async fn lost(&self) {
+        self.lost.cancelled().await;
     }
 }
 
@@ -73,7 +103,7 @@ impl Connection {
     }
 
     /// A request has arrived.
-    pub fn touch(&self) {
+    fn touch(&self) {
         match &*self.holder() {
             Holder::Guest(_, place) => place.touch(),
             Holder::User(_, place) => place.touch(),

@@ -8,7 +8,7 @@
 //! | `contests` | contests: rounds, members, participants, rankings and communication |
 //! | `judging` | submissions, faults, and judging again |
 //! | `api` | the interface for programs |
-//! | `server`, `connections`, `body`, `pacer` | connections, and how slow clients may be |
+//! | `server`, `connections`, `body` | connections, and how slow clients may be |
 //! | `assets` | style sheet, scripts and icon |
 //!
 //! The `mod.rs` of each folder lists its routes. Every page works without JavaScript. The script
@@ -21,7 +21,6 @@ mod body;
 pub mod connections;
 mod contests;
 mod judging;
-mod pacer;
 #[cfg(test)]
 mod pairs;
 mod problems;

@@ -1,12 +1,17 @@
-//! Subcommands that are executed while the site runs.
+//! Subcommands that are executed while the site runs, and the end of the site.
 
 use super::support::{Browser, Site, postgres};
-use std::io::Write;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{Read as _, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{HALF, RIGHT, contestant, first_admin, make_contest, submit, with_each};
+
+/// A timeout so long that only a hang exceeds it.
+const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// An empty database of the kind that the site uses.
 fn empty_database(site: &Site) -> Option<String> {
@@ -269,4 +274,40 @@ fn site_writes_while_an_import_reads_its_file() {
         assert!(import.wait().unwrap().success());
         assert_eq!(admin.get("/contests").body.matches(">Cup<").count(), 2);
     });
+}
+
+#[test]
+fn terminated_site_responds_to_an_open_request_before_it_ends() {
+    let mut site = Site::start(None);
+    let host = site.url.trim_start_matches("http://").to_owned();
+    let connect = || TcpStream::connect(&host);
+    let mut stream = connect().expect("a connection");
+    stream
+        .set_read_timeout(Some(HANG_TIMEOUT))
+        .expect("a timeout");
+    let form = "login=ada&password=wrong+horse";
+    let head = format!(
+        "POST /sign-in HTTP/1.1\r\nhost: {host}\r\nexpect: 100-continue\r\n\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n",
+        form.len()
+    );
+    stream.write_all(head.as_bytes()).expect("a sent head");
+    // The site asks for the body, so the request is open.
+    let mut interim = [0; 25];
+    stream.read_exact(&mut interim).expect("a response");
+    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
+
+    let pid = Pid::from_child(site.process());
+    kill_process(pid, Signal::TERM).expect("a signal");
+    while connect().is_ok() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let running = site.process().try_wait().expect("a process");
+    assert_eq!(running, None, "the site has left its open request");
+    stream.write_all(form.as_bytes()).expect("a sent form");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).expect("a response");
+    assert!(response.starts_with("HTTP/1.1 422 "), "{response}");
+    let status = site.process().wait().expect("an end");
+    assert!(status.success(), "{status}");
 }

@@ -210,9 +210,24 @@ fn is_read_at_start(name: &OsStr) -> bool {
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// A read-only view of the system, with the processes of the run in /proc.
+/// A read-only view of the system, with the processes of the run in /proc, and the configuration of
+/// Java, without which no Java program of the system starts.
 pub fn command_world() -> World {
-    World::minimal().mount(Mount::proc("/proc").processes_only())
+    let world = World::minimal().mount(Mount::proc("/proc").processes_only());
+    java_configuration().fold(world, |world, path| world.read_only(&path, &path))
+}
+
+/// The directories /etc/java-*, which contain the configuration of Java.
+pub fn java_configuration() -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir("/etc").into_iter().flatten().flatten();
+    let is_java = |name: &OsStr| name.as_encoded_bytes().starts_with(b"java-");
+    let mut paths: Vec<PathBuf> = entries
+        .filter(|entry| is_java(&entry.file_name()))
+        .map(|entry| entry.path())
+        .collect();
+    // Equal worlds share a template.
+    paths.sort();
+    paths.into_iter()
 }
 
 /// The working directory: a tmpfs of this size.

@@ -12,6 +12,7 @@ use crate::core::execution::{
     Capture, Content, Excess, Execution, ExecutionLimits, HostFile, Input, InputContent, InputFile,
     Output, OutputFile, Stream, Streams,
 };
+use crate::core::program::java_configuration;
 use crate::service::Service;
 use bytes::Bytes;
 use millibox::{Mount, World};
@@ -40,12 +41,13 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
             .inode_limit(DIRECTORY_INODES)
             .mode(0o777)
     };
-    World::empty()
+    let world = World::empty()
         .system()
         .dev("/dev")
         .mount(directory("/tmp"))
         .mount(Mount::proc("/proc").processes_only())
-        .mount(directory(WORK_DIRECTORY))
+        .mount(directory(WORK_DIRECTORY));
+    java_configuration().fold(world, |world, path| world.read_only(&path, &path))
 });
 
 /// The object that a descriptor refers to.

@@ -6,6 +6,7 @@
 use super::error::{Page, PageError};
 use super::session::Session;
 use crate::app::App;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::middleware::Next;
@@ -75,12 +76,29 @@ pub trait Granted: Sized {
     fn find(ctx: Ctx, id: i64) -> impl Future<Output = Page<Self>> + Send;
 }
 
+/// Why a request has no [`Granted`] object.
+pub enum Rejection {
+    /// The viewer does not have the right.
+    Page(PageError),
+    /// The path contains no number.
+    Path(PathRejection),
+}
+
+impl IntoResponse for Rejection {
+    fn into_response(self) -> Response {
+        match self {
+            Rejection::Page(error) => error.into_response(),
+            Rejection::Path(error) => error.into_response(),
+        }
+    }
+}
+
 /// The viewer, and the number in the path.
-pub async fn arrive(parts: &mut Parts, app: &Arc<App>) -> Result<(Ctx, i64), Response> {
+pub async fn arrive(parts: &mut Parts, app: &Arc<App>) -> Result<(Ctx, i64), Rejection> {
     let ctx = Ctx::from_request_parts(parts, app).await;
-    let ctx = ctx.map_err(IntoResponse::into_response)?;
+    let ctx = ctx.map_err(Rejection::Page)?;
     let id = Path::from_request_parts(parts, app).await;
-    let Path(id) = id.map_err(IntoResponse::into_response)?;
+    let Path(id) = id.map_err(Rejection::Path)?;
     Ok((ctx, id))
 }
 
@@ -88,15 +106,15 @@ pub async fn arrive(parts: &mut Parts, app: &Arc<App>) -> Result<(Ctx, i64), Res
 macro_rules! granted {
     ($($type:ident),+) => { $(
         impl axum::extract::FromRequestParts<Arc<App>> for $type {
-            type Rejection = axum::response::Response;
+            type Rejection = $crate::http::web::context::Rejection;
 
             async fn from_request_parts(
                 parts: &mut axum::http::request::Parts,
                 app: &Arc<App>,
-            ) -> Result<$type, axum::response::Response> {
+            ) -> Result<$type, Self::Rejection> {
                 let (ctx, id) = $crate::http::web::context::arrive(parts, app).await?;
                 let found = <$type as $crate::http::web::context::Granted>::find(ctx, id).await;
-                found.map_err(axum::response::IntoResponse::into_response)
+                found.map_err($crate::http::web::context::Rejection::Page)
             }
         }
     )+ };
@@ -114,7 +132,8 @@ impl<R: Granted, B: FromRequest<Arc<App>> + Send> FromRequest<Arc<App>> for Chec
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Checked<R, B>, Response> {
         let (mut parts, body) = request.into_parts();
-        let (ctx, id) = arrive(&mut parts, app).await?;
+        let arrived = arrive(&mut parts, app).await;
+        let (ctx, id) = arrived.map_err(IntoResponse::into_response)?;
         let body = B::from_request(Request::from_parts(parts, body), app).await;
         let body = body.map_err(IntoResponse::into_response)?;
         let found = R::find(ctx, id).await;

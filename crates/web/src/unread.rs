@@ -25,7 +25,7 @@ const MAX_REST_TIME: Duration = Duration::from_millis(500);
 
 /// Reads the rest of the body before it returns the response. If the rest is large or slow, the
 /// response says that the connection will be closed.
-pub async fn drain(request: Request, next: Next) -> Response {
+pub(crate) async fn drain(request: Request, next: Next) -> Response {
     if request.version() > Version::HTTP_11 || request.body().is_end_stream() {
         return next.run(request).await;
     }

@@ -3,60 +3,37 @@
 //! The tests start the site as an unprivileged user, and submit programs in Python.
 
 #[allow(unreachable_pub, dead_code, reason = "tests share the module")]
+#[path = "../support/mod.rs"]
 mod support;
 
 // The browser tests share the module `support`, but not the dependencies of the provider.
 #[allow(unreachable_pub, reason = "the module was written for sharing")]
-#[path = "support/provider.rs"]
+#[path = "../support/provider.rs"]
 mod provider;
 
-#[path = "site/abuse.rs"]
 mod abuse;
-#[path = "site/accounts.rs"]
 mod accounts;
-#[path = "site/api.rs"]
 mod api;
-#[path = "site/changes.rs"]
 mod changes;
-#[path = "site/commands.rs"]
 mod commands;
-#[path = "site/crawl.rs"]
 mod crawl;
-#[path = "site/demo.rs"]
 mod demo;
-#[path = "site/entry.rs"]
 mod entry;
-#[path = "site/files.rs"]
 mod files;
-#[path = "site/forms.rs"]
 mod forms;
-#[path = "site/imports.rs"]
 mod imports;
-#[path = "site/languages.rs"]
 mod languages;
-#[path = "site/limits.rs"]
 mod limits;
-#[path = "site/lists.rs"]
 mod lists;
-#[path = "site/load.rs"]
 mod load;
-#[path = "site/oidc.rs"]
 mod oidc;
-#[path = "site/rights.rs"]
 mod rights;
-#[path = "site/rounds.rs"]
 mod rounds;
-#[path = "site/search.rs"]
 mod search;
-#[path = "site/shares.rs"]
 mod shares;
-#[path = "site/staff.rs"]
 mod staff;
-#[path = "site/statements.rs"]
 mod statements;
-#[path = "site/talk.rs"]
 mod talk;
-#[path = "site/uploads.rs"]
 mod uploads;
 
 use support::contest::{Contest, contestant, first_admin, make_contest, round, submit};

@@ -1,0 +1,19 @@
+//! The floor below the two web servers of millibox, the execution service and the contest site.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `listen` | accepts connections within bounds, and lets open requests end |
+//! | `stream` | a connection whose client must read, and receives early responses |
+//! | `body` | the speed of request bodies |
+//! | `unread` | reads the rest of a body that a handler has not read |
+//! | `pace` | a minimum speed for data that a client sends or receives |
+//! | `network` | the addresses that count as one client |
+//!
+//! Routes, pages, kinds of errors, and the shares of clients stay in the two programs.
+
+pub mod body;
+pub mod listen;
+pub mod network;
+pub mod pace;
+pub mod stream;
+mod unread;
