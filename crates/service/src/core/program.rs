@@ -10,8 +10,7 @@ mod keep;
 mod programs;
 
 pub use environment::{
-    ENVIRONMENT, WORK_DIRECTORY, command_world, java_configuration, plain_file, work_directory,
-    work_directory_at,
+    ENVIRONMENT, WORK_DIRECTORY, command_world, java_configuration, plain_file, work_directory_at,
 };
 pub use programs::Programs;
 
