@@ -8,6 +8,7 @@ mod json;
 pub mod judge0;
 pub mod piston;
 pub mod sandbox_fusion;
+mod slash;
 mod version;
 
 use crate::config::Dialect;
@@ -34,10 +35,14 @@ pub struct Dialects {
 
 impl Dialects {
     /// The states at the start of the service.
-    pub fn new(service: &Arc<Service>, piston_packages: &[Arc<Package>]) -> Dialects {
+    pub fn new(
+        service: &Arc<Service>,
+        piston_packages: &[Arc<Package>],
+        judge0_limits: judge0::Limits,
+    ) -> Dialects {
         Dialects {
             go_judge: Arc::new(GoJudge::new(service.clone())),
-            judge0: Arc::new(Judge0::new(service.clone())),
+            judge0: Arc::new(Judge0::new(service.clone(), judge0_limits)),
             piston: Arc::new(Piston::new(service.clone(), piston_packages)),
             sandbox_fusion: Arc::new(SandboxFusion::new(service.clone())),
             service: service.clone(),

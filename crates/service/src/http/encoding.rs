@@ -1,7 +1,8 @@
 //! Bodies of requests that the client has compressed.
 //!
-//! A body is expanded as it arrives, in pieces that are not larger than the buffer of flate2. So the bounds for bodies
-//! without compression also hold here, and they end the request before a small body becomes large.
+//! A body is expanded as it arrives, in pieces that are not larger than flate2's buffer. So the
+//! bounds of plain bodies also hold here, and they end the request before a small body becomes
+//! large.
 
 use super::problem::Problem;
 use axum::body::{Body, Bytes};

@@ -81,7 +81,9 @@ impl Server {
             unix_listener,
         } = self;
         let _sampling = interfaces.take_every_second();
-        let connections = Arc::new(Connections::new(interfaces.service().config.max_connections));
+        let connections = Arc::new(Connections::new(
+            interfaces.service().config.max_connections,
+        ));
         let http = millibox_web::listen::Server::new(Patience::default(), CancellationToken::new());
         let mut accepting = tokio::task::JoinSet::new();
         for (listen, listener) in listeners {

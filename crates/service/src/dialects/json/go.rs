@@ -2,8 +2,8 @@
 //!
 //! * A key is that of a field in any case, unless another field has exactly this name.
 //! * Of several values for a field, the last one counts. Objects are joined.
-//! * `null` leaves a field as it is, except that pointers, slices and maps become empty. Here, these
-//!   are options, sequences and maps.
+//! * `null` leaves a field as it is, except that options, sequences and maps become empty, as
+//!   pointers, slices and maps do in Go.
 //! * Unknown keys are ignored, and an array is no object.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};

@@ -66,7 +66,7 @@ async fn parts(request: Request) -> Result<Vec<(String, String)>, RequestError> 
     Ok(parts)
 }
 
-/// The fields of a form. As in Rails, `submissions[][NAME]` is a field of the last submission, or of
+/// The fields of a form. As in Rails, `submissions[][NAME]` belongs to the last submission, or to
 /// the next one if the last one already has this field.
 fn form(pairs: impl Iterator<Item = (String, String)>) -> Map<String, Value> {
     let mut fields = Map::new();

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `auth`, `error` | clients, and answers to bad requests |
 //! | `parameters`, `body` | the parameters of a request, in its URL and its body |
+//! | `limits` | the limits of a submission |
 //! | `model`, `field_errors` | the submission of a request: fields, defaults and checks |
 //! | `archive`, `languages`, `encoding` | additional files, numbers of languages, forms of values |
 //! | `submissions` | the calls that create, show and delete submissions |
@@ -23,6 +24,7 @@ mod error;
 mod field_errors;
 mod info;
 mod languages;
+mod limits;
 mod model;
 mod parameters;
 mod project;
@@ -34,7 +36,7 @@ mod submissions;
 
 pub use callbacks::Receivers;
 pub use languages::Languages;
-pub use model::{Draft, LIMITS, Min, Rules};
+pub use model::{Draft, LIMITS, Limits, LimitsError, Min, Rules};
 
 use crate::http::origins;
 use crate::service::Service;
@@ -56,6 +58,7 @@ const INTERFACE: &str = "judge0";
 pub struct Judge0 {
     service: Arc<Service>,
     store: store::Store,
+    limits: Limits,
     languages: Languages,
     receivers: Receivers,
     callbacks: Turns,
@@ -63,12 +66,13 @@ pub struct Judge0 {
 
 impl Judge0 {
     /// The state at the start of the service.
-    pub fn new(service: Arc<Service>) -> Judge0 {
+    pub fn new(service: Arc<Service>, limits: Limits) -> Judge0 {
         let config = &service.config;
         let runtimes = service.programs.catalog.runtimes();
         let is_divided = service.tokens.are_several();
         Judge0 {
             store: store::Store::new(&config.judge0, is_divided),
+            limits,
             languages: Languages::new(runtimes),
             receivers: Receivers::new(&config.judge0_callbacks),
             callbacks: Turns::new(is_divided),
@@ -127,10 +131,11 @@ pub fn router(judge0: &Arc<Judge0>) -> Router {
 pub fn version_router(judge0: &Arc<Judge0>) -> Router {
     Router::new()
         .route("/version", get(info::version))
+        .route("/version/", get(info::version))
         .with_state(judge0.clone())
 }
 
-/// The response of an address of this interface to requests that it does not have.
+/// The response for a path that this interface does not have.
 pub async fn not_found() -> RequestError {
     RequestError::NotFound
 }

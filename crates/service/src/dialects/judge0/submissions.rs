@@ -23,8 +23,6 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The maximum number of submissions in a batch.
-pub const MAX_BATCH: usize = 20;
 const PAGE_SIZE: i64 = 20;
 
 type Answer<T = Json<Value>> = Result<T, RequestError>;
@@ -95,7 +93,7 @@ pub async fn create_batch(
         .store
         .check_room(client.id, submissions.len().max(1))
         .map_err(|_| RequestError::QueueFull)?;
-    check_batch(submissions.len())?;
+    check_batch(&judge0, submissions.len())?;
     let is_base64 = parameters.is_true("base64_encoded");
     let mut status = StatusCode::UNPROCESSABLE_ENTITY;
     let mut answers = Vec::with_capacity(submissions.len());
@@ -156,7 +154,7 @@ pub async fn show_batch(
         "" => Vec::new(),
         tokens => tokens.split(',').collect(),
     };
-    check_batch(tokens.len())?;
+    check_batch(&judge0, tokens.len())?;
     let is_base64 = parameters.is_true("base64_encoded");
     let submissions: Result<Vec<Value>, _> = tokens
         .into_iter()
@@ -229,6 +227,7 @@ pub async fn delete(
 impl Judge0 {
     fn draft(&self, fields: &Map<String, Value>, is_base64: bool) -> Answer<Draft> {
         let rules = Rules {
+            limits: &self.limits,
             languages: &self.languages,
             receivers: &self.receivers,
         };
@@ -338,10 +337,11 @@ fn call_back(judge0: &Arc<Judge0>, submission: Option<&Submission>) {
     });
 }
 
-fn check_batch(count: usize) -> Result<(), RequestError> {
+fn check_batch(judge0: &Judge0, count: usize) -> Result<(), RequestError> {
+    let max = judge0.service.config.judge0.max_submission_batch_size;
     match count {
         0 => Err(RequestError::BatchEmpty),
-        count if count > MAX_BATCH => Err(RequestError::BatchTooLarge(MAX_BATCH)),
+        count if count > max => Err(RequestError::BatchTooLarge(max)),
         _ => Ok(()),
     }
 }

@@ -219,7 +219,11 @@ async fn script(
     let Some(source) = main_source(job, runtime)? else {
         return Ok(None);
     };
-    let script = service.runner.catalog.script(runtime, &source.path).await?;
+    let script = service
+        .programs
+        .catalog
+        .script(runtime, &source.path)
+        .await?;
     Ok(script.map(|program| (program, plain_file(source.path, source.bytes))))
 }
 

@@ -66,7 +66,8 @@ pub struct Piston {
 impl Piston {
     /// The state at the start of the service.
     pub fn new(service: Arc<Service>, packages: &[Arc<Package>]) -> Piston {
-        let runtimes = Runtimes::new(service.programs.catalog.runtimes(), packages);
+        let runtimes = Runtimes::new(service.programs.catalog.runtimes(), packages)
+            .limited_by(&service.config.piston);
         Piston { service, runtimes }
     }
 }
