@@ -93,6 +93,11 @@ async fn each_page(browser: &Browser, test: impl AsyncFn(&str)) {
     browser.open("/status").await;
     browser.element("figure path.line, figure svg").await;
     test("status").await;
+    for (path, name) in [("/docs", "docs"), ("/docs/problems", "problems")] {
+        browser.open(path).await;
+        browser.element("footer").await;
+        test(name).await;
+    }
 }
 
 /// Checks all pages with axe-core and takes pictures.

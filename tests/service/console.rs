@@ -347,7 +347,7 @@ fn status_shows_load_outcomes_and_languages() {
 #[test]
 fn headers_forbid_inline_code_and_assets_are_cached() {
     let server = Server::with_config("", "");
-    for path in ["/", "/status"] {
+    for path in ["/", "/status", "/docs", "/docs/problems"] {
         let page = get(&server, path);
         let policy = page.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'"), "{policy}");
@@ -385,6 +385,7 @@ fn status_names_the_package_of_a_missing_language() {
         &format!("suites = {:?}\nlanguages = ['klingon']\n", suites.path()),
     );
     let page = get(&server, "/status");
+    assert!(page.has("details:not([open]) > #missing"));
     let row: Vec<String> = page.texts("table[aria-labelledby=missing] tbody tr");
     let row = row.iter().find(|row| row.contains("Klingon <1>"));
     let row = row.unwrap_or_else(|| panic!("no row in {}", page.text));

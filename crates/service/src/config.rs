@@ -2,12 +2,14 @@
 //! everything.
 
 mod origin;
+mod peers;
 mod requests;
 mod served;
 
 pub use origin::Origin;
 #[cfg(test)]
 pub use origin::OriginError;
+pub use peers::{GoJudgeConfig, Judge0Config, PistonConfig, PistonLimits};
 pub use requests::RequestsConfig;
 pub use served::ServedDialect;
 #[cfg(test)]
@@ -66,6 +68,10 @@ pub struct Config {
     pub max_body_bytes: usize,
     /// How long running requests may continue after SIGTERM, in milliseconds.
     pub drain_ms: u64,
+    /// Limits of the go-judge dialect.
+    pub go_judge: GoJudgeConfig,
+    /// Limits of the Piston dialect.
+    pub piston: PistonConfig,
     /// Host paths that requests of the go-judge dialect may read, in addition to /dev/null.
     pub go_judge_source_prefixes: Vec<PathBuf>,
     /// URL prefixes to which the Judge0 dialect may send results.
@@ -355,31 +361,6 @@ impl Default for FilesConfig {
     }
 }
 
-/// Bounds of the submissions of the Judge0 dialect, which are kept in memory.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Judge0Config {
-    /// The maximum number of waiting submissions.
-    pub max_queued: usize,
-    /// How long a submission is kept after its end, in seconds.
-    pub keep_s: u64,
-    /// The maximum sum of the sizes of all submissions with their results, in bytes.
-    pub max_bytes: u64,
-    /// Whether clients with the right `admin` may delete submissions.
-    pub delete: bool,
-}
-
-impl Default for Judge0Config {
-    fn default() -> Judge0Config {
-        Judge0Config {
-            max_queued: 100,
-            keep_s: 3600,
-            max_bytes: 256 << 20,
-            delete: false,
-        }
-    }
-}
-
 impl Default for Config {
     fn default() -> Config {
         Config {
@@ -401,6 +382,8 @@ impl Default for Config {
             max_connections: 10_000,
             max_body_bytes: 64 << 20,
             drain_ms: 30_000,
+            go_judge: GoJudgeConfig::default(),
+            piston: PistonConfig::default(),
             go_judge_source_prefixes: Vec::new(),
             judge0_callbacks: Vec::new(),
             judge0: Judge0Config::default(),

@@ -9,7 +9,7 @@ pub mod go_judge {
 
 pub mod judge0 {
     pub use crate::dialects::judge0::{
-        Draft, LIMITS, Languages, Min, Receivers, Rules, archive, encoding,
+        Draft, LIMITS, Languages, Limits, Min, Receivers, Rules, archive, encoding,
     };
 }
 

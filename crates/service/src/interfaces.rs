@@ -8,9 +8,10 @@ use crate::config::{Config, Dialect};
 use crate::console::{self, Console};
 use crate::core::Stage;
 use crate::dialects::Dialects;
+use crate::dialects::judge0;
 use crate::dialects::piston::packages::{self, PackageError};
 use crate::http::v1::{self, V1};
-use crate::http::{docs, health, with_layers};
+use crate::http::{health, with_layers};
 use crate::service::{self, Service};
 use axum::Router;
 use millibox::{Backend, Builder};
@@ -41,6 +42,9 @@ pub enum StartError {
     /// A package of the Piston dialect cannot be used.
     #[error("a Piston package cannot be used: {0}")]
     PistonPackages(#[from] PackageError),
+    /// The limits of the Judge0 dialect are not valid.
+    #[error(transparent)]
+    Judge0Limits(#[from] judge0::LimitsError),
     /// The sandbox does not start, or a part of the configuration cannot be used.
     #[error(transparent)]
     Service(#[from] service::StartError),
@@ -59,11 +63,12 @@ impl Interfaces {
         stage: Option<Stage>,
     ) -> Result<Arc<Interfaces>, StartError> {
         let piston_packages = packages::load(&config.piston_packages)?;
+        let judge0_limits = judge0::Limits::new(&config.judge0.limits)?;
         let service = Service::start(config, builder, cache, stage)?;
         Ok(Arc::new(Interfaces {
             v1: Arc::new(V1::new(service.clone())),
             console: Arc::new(Console::new(service.clone())),
-            dialects: Dialects::new(&service, &piston_packages),
+            dialects: Dialects::new(&service, &piston_packages, judge0_limits),
             service,
         }))
     }
@@ -89,7 +94,6 @@ impl Interfaces {
     fn everything(&self) -> Router {
         let mut routes = Router::new()
             .merge(health::router(&self.service))
-            .merge(docs::router())
             .merge(console::router(&self.console))
             .nest("/v1", v1::router(&self.v1));
         let mut at_root = Vec::new();

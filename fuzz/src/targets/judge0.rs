@@ -2,7 +2,7 @@
 
 use crate::Target;
 use millibox_service::fuzzing::judge0::{
-    Draft, LIMITS, Languages, Min, Receivers, Rules, archive, encoding,
+    Draft, LIMITS, Languages, Limits, Min, Receivers, Rules, archive, encoding,
 };
 use serde_json::Value;
 use std::path::Component;
@@ -55,6 +55,7 @@ fn judge0(bytes: &[u8]) {
     };
     let receivers = Receivers::new(&["http://hooks.test/in/".to_owned()]);
     let rules = Rules {
+        limits: &Limits::default(),
         languages: &Languages::new(&[]),
         receivers: &receivers,
     };

@@ -18,7 +18,7 @@ impl Judge {
         response.body_mut().read_json::<String>().unwrap()
     }
 
-    fn delete(&self, id: &str) -> u16 {
+    pub(super) fn delete(&self, id: &str) -> u16 {
         let url = self.url(&format!("/file/{id}"));
         self.agent.delete(url).call().unwrap().status().as_u16()
     }

@@ -4,6 +4,7 @@ mod auth;
 mod cancel;
 mod client;
 mod files;
+mod hydro;
 mod pipes;
 mod results;
 mod sockets;

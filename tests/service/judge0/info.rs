@@ -157,25 +157,62 @@ fn statistics_count_submissions() {
     assert_eq!(statistics["statuses"][0], status);
 }
 
+const PAGE: (&str, &str) = ("origin", "https://page.test");
+const ALLOWED: &str = "access-control-allow-origin";
+
+fn program() -> Value {
+    json!({ "language_id": 43, "source_code": "a" })
+}
+
 #[test]
-fn any_page_may_use_the_service() {
-    let judge = Judge::start();
-    let mut judge = judge;
-    judge
-        .headers
-        .push(("origin", "https://page.test".to_owned()));
-    let response = judge.response("GET", "/about", "");
-    assert_eq!(response.headers()["access-control-allow-origin"], "*");
+fn foreign_page_neither_runs_nor_reads_without_tokens() {
+    let mut judge = Judge::start();
+    judge.headers.push((PAGE.0, PAGE.1.to_owned()));
+    let created = judge.response("POST", "/submissions?wait=true", &program().to_string());
+    assert_eq!(created.status(), 403);
+    let about = judge.response("GET", "/about", "");
+    assert!(!about.headers().contains_key(ALLOWED));
+    // The preflight promises nothing that is then rejected.
     let method = ("access-control-request-method", "POST".to_owned());
     judge.headers.push(method);
-    let response = judge.response("OPTIONS", "/submissions", "");
-    assert_eq!(response.status(), 200);
-    assert_eq!(response.headers()["access-control-allow-origin"], "*");
-    assert!(
-        response
-            .headers()
-            .contains_key("access-control-allow-methods")
-    );
+    let preflight = judge.response("OPTIONS", "/submissions", "");
+    assert_eq!(preflight.status(), 403);
+    assert!(!preflight.headers().contains_key(ALLOWED));
+}
+
+#[test]
+fn trusted_page_runs_programs_and_reads_errors() {
+    for origins in ["https://page.test", "*"] {
+        let config = format!("trusted_origins = [\"{origins}\"]");
+        let mut judge = Judge::with_config(&config);
+        judge.headers.push((PAGE.0, PAGE.1.to_owned()));
+        for (method, path, body, status) in [
+            ("POST", "/submissions?wait=true", program().to_string(), 201),
+            ("POST", "/submissions", "{".to_owned(), 400),
+            ("POST", "/submissions", "{}".to_owned(), 422),
+            ("GET", "/submissions", String::new(), 403),
+            ("GET", "/submissions/unknown", String::new(), 404),
+            ("GET", "/unknown", String::new(), 404),
+            ("PUT", "/submissions", String::new(), 404),
+            ("GET", "/version", String::new(), 200),
+        ] {
+            let response = judge.response(method, path, &body);
+            assert_eq!(response.status(), status, "{method} {path} {body}");
+            assert_eq!(
+                response.headers()[ALLOWED],
+                PAGE.1,
+                "{method} {path} {body}"
+            );
+        }
+        let method = ("access-control-request-method", "POST".to_owned());
+        judge.headers.push(method);
+        let field = ("access-control-request-headers", "x-auth-token".to_owned());
+        judge.headers.push(field);
+        let preflight = judge.response("OPTIONS", "/submissions", "");
+        assert_eq!(preflight.status(), 200);
+        let allowed = &preflight.headers()["access-control-allow-headers"];
+        assert_eq!(allowed, "x-auth-token");
+    }
 }
 
 #[test]

@@ -4,17 +4,28 @@ use axum::http::Uri;
 use serde::Deserialize;
 use std::str::FromStr;
 
-/// An origin such as `https://box.example.org`, without a path.
+/// Stands for all origins.
+const ANY: &str = "*";
+
+/// An origin such as `https://box.example.org`, without a path, or `*` for all origins.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Origin(String);
 
 /// The text is not an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not an origin; write it as https://box.example.org or http://127.0.0.1:3000")]
+#[error(
+    "{0:?} is not an origin; write it as https://box.example.org or http://127.0.0.1:3000, or `*` \
+     for all origins"
+)]
 pub struct OriginError(String);
 
 impl Origin {
+    /// Whether this stands for all origins.
+    pub fn is_any(&self) -> bool {
+        self.0 == ANY
+    }
+
     /// The origin as browsers send it.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -25,6 +36,9 @@ impl FromStr for Origin {
     type Err = OriginError;
 
     fn from_str(text: &str) -> Result<Origin, OriginError> {
+        if text == ANY {
+            return Ok(Origin(text.to_owned()));
+        }
         let error = || OriginError(text.to_owned());
         let uri: Uri = text.parse().map_err(|_| error())?;
         let authority = uri.authority().ok_or_else(error)?;
@@ -57,12 +71,12 @@ mod tests {
             "https://box.example.org",
             "http://127.0.0.1:3000",
             "http://[::1]:80",
+            "*",
         ] {
             assert_eq!(text.parse::<Origin>().unwrap().as_str(), text);
         }
         for text in [
             "",
-            "*",
             "null",
             "box.example.org",
             "ftp://box.example.org",

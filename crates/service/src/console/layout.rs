@@ -11,6 +11,8 @@ pub enum Page {
     Run,
     /// `/status`.
     Status,
+    /// `/docs` and the pages below it.
+    Docs,
 }
 
 /// A whole page. `head` is added to its head.
@@ -44,7 +46,7 @@ pub fn page(page: Page, title: &str, head: Markup, main: Markup) -> Html<String>
                         ul {
                             (link(Page::Run, "/", "Run"))
                             (link(Page::Status, "/status", "Status"))
-                            li { a href="/docs" { "API" } }
+                            (link(Page::Docs, "/docs", "API"))
                             li { a href="/openapi.json" { "OpenAPI" } }
                         }
                     }

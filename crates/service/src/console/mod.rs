@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `run` | `/`: the form that runs a program, and its result |
 //! | `status` | `/status`: load, outcomes and languages, with charts |
+//! | `docs` | `/docs`: the description of the interface `/v1` |
 //! | `form` | the fields of the form, and the request that they describe |
 //! | `result` | the result of a run as markup |
 //! | `words` | sentences for outcomes |
@@ -22,6 +23,7 @@
 
 mod assets;
 mod charts;
+mod docs;
 mod form;
 mod layout;
 mod result;
@@ -82,6 +84,9 @@ pub fn router(console: &Arc<Console>) -> Router {
         .route("/", run_form)
         .route("/status", token_form)
         .route("/status/live", get(status::live))
+        .route("/docs", get(docs::show))
+        .route("/docs/problems", get(docs::problems))
+        .route("/openapi.json", get(docs::json))
         .route("/assets/{name}", get(assets::serve))
         .layer(from_fn(secure))
         .with_state(console.clone())

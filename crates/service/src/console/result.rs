@@ -20,6 +20,10 @@ const FACTS: [(&str, &str); 8] = [
     ("blame", "At fault"),
 ];
 
+/// What the time of the compiler is.
+const COMPILE_HINT: &str =
+    "Real time of the compilation before the run. The program's limits do not include it.";
+
 /// The strings of a result: keys and titles.
 const STREAMS: [(&str, &str); 4] = [
     ("error", "Reason"),
@@ -161,7 +165,11 @@ impl View {
             dl.facts {
                 @for (key, label) in FACTS {
                     @if let Some((_, value)) = fact(key) {
-                        div data-fact=(key) { dt { (label) } dd { (value) } }
+                        div data-fact=(key) {
+                            dt { (label) }
+                            dd { (value) }
+                            @if key == "compile" { dd.hint { (COMPILE_HINT) } }
+                        }
                     }
                 }
             }

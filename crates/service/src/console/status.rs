@@ -280,22 +280,24 @@ fn languages(service: &Service) -> Markup {
             }
         }
         @if !missing.is_empty() {
-            h2 #missing { "Languages that are not installed" }
-            div.table {
-                table aria-labelledby="missing" {
-                    thead {
-                    tr {
-                        th scope="col" { "Language" }
-                        th scope="col" { "Reason" }
-                        th scope="col" { "Remedy" }
-                    }
-                }
-                    tbody {
-                        @for runtime in missing {
+            details.missing {
+                summary #missing { "Languages that are not installed (" (missing.len()) ")" }
+                div.table {
+                    table aria-labelledby="missing" {
+                        thead {
                             tr {
-                                th scope="row" { (runtime.title) }
-                                @if let Err(fault) = &runtime.version { td { (fault) } }
-                                td { @if let Some(remedy) = &runtime.remedy { (remedy) } }
+                                th scope="col" { "Language" }
+                                th scope="col" { "Reason" }
+                                th scope="col" { "Remedy" }
+                            }
+                        }
+                        tbody {
+                            @for runtime in missing {
+                                tr {
+                                    th scope="row" { (runtime.title) }
+                                    @if let Err(fault) = &runtime.version { td { (fault) } }
+                                    td { @if let Some(remedy) = &runtime.remedy { (remedy) } }
+                                }
                             }
                         }
                     }

@@ -4,9 +4,11 @@
 //! clients expect. The answers also suit the ways in which clients retry.
 
 pub mod go_judge;
+mod json;
 pub mod judge0;
 pub mod piston;
 pub mod sandbox_fusion;
+mod slash;
 mod version;
 
 use crate::config::Dialect;
@@ -33,10 +35,14 @@ pub struct Dialects {
 
 impl Dialects {
     /// The states at the start of the service.
-    pub fn new(service: &Arc<Service>, piston_packages: &[Arc<Package>]) -> Dialects {
+    pub fn new(
+        service: &Arc<Service>,
+        piston_packages: &[Arc<Package>],
+        judge0_limits: judge0::Limits,
+    ) -> Dialects {
         Dialects {
             go_judge: Arc::new(GoJudge::new(service.clone())),
-            judge0: Arc::new(Judge0::new(service.clone())),
+            judge0: Arc::new(Judge0::new(service.clone(), judge0_limits)),
             piston: Arc::new(Piston::new(service.clone(), piston_packages)),
             sandbox_fusion: Arc::new(SandboxFusion::new(service.clone())),
             service: service.clone(),
@@ -53,7 +59,10 @@ impl Dialects {
             Dialect::SandboxFusion => {
                 self.bound(sandbox_fusion::router(&self.sandbox_fusion), dialect)
             }
-            Dialect::Judge0 => self.bound(judge0::router(&self.judge0), dialect),
+            // Pages can read only those errors that have the headers as well.
+            Dialect::Judge0 => self
+                .bound(judge0::router(&self.judge0), dialect)
+                .route_layer(judge0::cors(&self.judge0)),
         }
     }
 
@@ -61,6 +70,14 @@ impl Dialects {
     pub fn alone(&self, dialect: Dialect) -> Router {
         let routes = match dialect {
             Dialect::Piston => self.bound(piston::alone(&self.piston), dialect),
+            Dialect::Judge0 => {
+                let routes = self.bound(judge0::router(&self.judge0), dialect);
+                return self
+                    .with_version(routes, &[dialect])
+                    .fallback(judge0::not_found)
+                    .method_not_allowed_fallback(judge0::not_found)
+                    .layer(judge0::cors(&self.judge0));
+            }
             dialect => self.router(dialect),
         };
         self.with_version(routes, &[dialect])

@@ -7,10 +7,10 @@
 use super::judge0::{self, Judge0};
 use crate::config::Dialect;
 use axum::Router;
-use axum::extract::Request;
-use axum::http::HeaderMap;
+use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN};
-use axum::middleware::{Next, from_fn};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
@@ -21,15 +21,21 @@ pub fn add(routes: Router, dialects: &[Dialect], judge0: &Arc<Judge0>) -> Router
         dialects.contains(&Dialect::GoJudge),
     ) {
         (false, _) => routes,
-        (true, false) => routes.merge(judge0::version_router(judge0)),
-        (true, true) => routes.layer(from_fn(answer_text)),
+        (true, false) => {
+            routes.merge(judge0::version_router(judge0).route_layer(judge0::cors(judge0)))
+        }
+        (true, true) => routes.layer(from_fn_with_state(judge0.clone(), answer_text)),
     }
 }
 
-async fn answer_text(request: Request, next: Next) -> Response {
+async fn answer_text(State(judge0): State<Arc<Judge0>>, request: Request, next: Next) -> Response {
     if request.uri().path() == "/version" && prefers_text(request.headers()) {
-        let headers = [(ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
-        return (headers, judge0::VERSION).into_response();
+        let mut response = judge0::VERSION.into_response();
+        if judge0.may_page_read(request.headers()) {
+            let headers = response.headers_mut();
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        }
+        return response;
     }
     next.run(request).await
 }

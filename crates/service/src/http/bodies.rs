@@ -5,6 +5,7 @@
 //! contain only a limited number of JSON values. Uploads of stored files go to the disk, and have
 //! their own bounds.
 
+use super::encoding::{self, UnsupportedEncoding};
 use super::held::hold;
 use super::problem::Problem;
 use crate::config::Dialect;
@@ -129,6 +130,10 @@ pub async fn bound(
         // charged, and strangers cannot use up the pool.
         return next.run(Request::from_parts(head, Body::empty())).await;
     }
+    let (head, body) = match encoding::expanded(Request::from_parts(head, body)) {
+        Ok(request) => request.into_parts(),
+        Err(error) => return unsupported(dialect, error),
+    };
     let text = |name| head.headers.get(name)?.to_str().ok();
     let length = text(CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     let max_bytes = service.config.max_body_bytes as u64;
@@ -224,6 +229,19 @@ fn overloaded(dialect: Option<Dialect>) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
         }
     }
+}
+
+/// The response to a body that cannot be expanded, in the form of an interface's errors.
+fn unsupported(dialect: Option<Dialect>, error: UnsupportedEncoding) -> Response {
+    let message = error.to_string();
+    let body = match dialect {
+        None | Some(Dialect::GoJudgeGrpc) => return error.into_response(),
+        Some(Dialect::GoJudge) => json!(message),
+        Some(Dialect::Piston) => json!({ "message": message }),
+        Some(Dialect::SandboxFusion) => json!({ "detail": message }),
+        Some(Dialect::Judge0) => json!({ "error": message }),
+    };
+    error.response(Json(body))
 }
 
 #[cfg(test)]

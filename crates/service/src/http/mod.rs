@@ -7,17 +7,17 @@
 //! | `held` | charges the memory of an answer until it is sent |
 //! | `bearer` | the token of a request |
 //! | `bodies` | the memory of bodies that are being read or wait |
+//! | `encoding` | expands compressed bodies |
 //! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
 //! | `openapi` | the description of the service's own interface |
-//! | `docs` | pages that show the description |
 //! | `origins` | protects a service without tokens from pages of other sites |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
 //! | `v1` | the service's own interface |
 
 pub mod bearer;
 pub mod bodies;
-pub mod docs;
+pub mod encoding;
 pub mod headers;
 pub mod health;
 pub mod held;

@@ -11,15 +11,22 @@
 //! names are rejected, also those that only read: they would be of the same origin as the foreign
 //! page, which could read the answers.
 //!
+//! `trusted_origins = ["*"]` accepts pages of any origin, but foreign names are still rejected.
+//!
+//! Before a page sends a request that is not a form's, the browser asks with `OPTIONS` whether the
+//! page may (a CORS preflight). The answer follows the same rule, so a page never receives a
+//! permission for a request that is then rejected.
+//!
 //! A service with tokens needs no such protection: its clients send the token in a header, and a
 //! foreign page does not know the token.
 
 use super::problem::Problem;
+use crate::config::Origin;
 use crate::service::Service;
 use axum::extract::{Request, State};
-use axum::http::header::{HOST, ORIGIN, UPGRADE};
+use axum::http::header::{ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, UPGRADE};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
@@ -30,7 +37,6 @@ use std::sync::Arc;
 pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let trusted = &service.config.trusted_origins;
-    let is_trusted = |origin: &str| trusted.iter().any(|known| known.as_str() == origin);
     if service.tokens.are_required() {
         return next.run(request).await;
     }
@@ -47,7 +53,9 @@ pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: 
         )
         .into_response();
     }
-    if is_harmless(request.method(), headers) || is_own_page(headers, is_trusted) {
+    if is_harmless(request.method(), headers)
+        || is_own_page(headers, |origin| is_trusted(trusted, origin))
+    {
         return next.run(request).await;
     }
     Problem::new(
@@ -58,6 +66,22 @@ pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: 
          service tokens",
     )
     .into_response()
+}
+
+/// Whether a page of this origin may read the responses to its requests.
+pub fn may_read(service: &Service, origin: &HeaderValue, headers: &HeaderMap) -> bool {
+    let trusted = &service.config.trusted_origins;
+    let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
+    let host = headers.get(HOST).map(text);
+    service.tokens.are_required()
+        || is_trusted(trusted, &text(origin))
+        || host.is_some_and(|host| is_own(&text(origin), &host))
+}
+
+fn is_trusted(trusted: &[Origin], origin: &str) -> bool {
+    trusted
+        .iter()
+        .any(|known| known.is_any() || known.as_str() == origin)
 }
 
 /// Whether the header `Host` names this machine. A browser sends the name in the page's URL,
@@ -74,10 +98,11 @@ fn is_own_name<'a>(host: &str, mut trusted: impl Iterator<Item = &'a str>) -> bo
     is_address(host) || trusted.any(is_trusted)
 }
 
-/// Whether the request neither changes anything nor opens a WebSocket.
+/// Whether the request neither changes anything, nor opens a WebSocket, nor asks for permission to.
 fn is_harmless(method: &Method, headers: &HeaderMap) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
         && !headers.contains_key(UPGRADE)
+        && !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
 /// Whether no page sent the request, or the page is the service's own, or `is_trusted` accepts its
@@ -115,7 +140,7 @@ fn is_address(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::{HeaderName, HeaderValue};
+    use axum::http::HeaderName;
 
     fn is_accepted(fields: &[(&'static str, &'static str)]) -> bool {
         let headers: HeaderMap = fields
@@ -156,6 +181,17 @@ mod tests {
             rebound,
             ("origin", "http://evil.example:8080")
         ]));
+    }
+
+    #[test]
+    fn star_trusts_every_origin() {
+        let parse = |text: &str| text.parse::<Origin>().unwrap();
+        let listed = [parse("https://box.example.org")];
+        assert!(is_trusted(&listed, "https://box.example.org"));
+        assert!(!is_trusted(&listed, "https://evil.example"));
+        assert!(is_trusted(&[parse("*")], "https://evil.example"));
+        // A star is no name of the service.
+        assert!(!is_own_name("evil.example", ["*"].into_iter()));
     }
 
     #[test]

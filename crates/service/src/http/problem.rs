@@ -72,6 +72,11 @@ pub const KINDS: &[Kind] = &[
         meaning: "The body of the request or the stored file exceeds its limit.",
     },
     Kind {
+        code: "unsupported_encoding",
+        status: 415,
+        meaning: "The body has an encoding other than gzip and deflate.",
+    },
+    Kind {
         code: "impossible",
         status: 422,
         meaning: "The request can be read but not carried out. `field` names the reason.",

@@ -43,7 +43,9 @@ pub use pipes::Pipes;
 pub use run::check;
 
 use crate::config::Dialect;
+use crate::dialects::slash;
 use crate::http::bodies;
+use crate::http::encoding;
 use crate::http::held::hold;
 use crate::service::Service;
 use auth::Authenticated;
@@ -52,7 +54,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use error::{GroupError, RequestError};
@@ -115,14 +117,24 @@ impl GoJudge {
 pub fn router(go_judge: &Arc<GoJudge>) -> Router {
     let state = (go_judge.service.clone(), Some(Dialect::GoJudge));
     let bound = from_fn_with_state(state, bodies::bound);
-    Router::new()
-        .route("/run", only(post(run_group).layer(bound)))
-        .route("/file", only(get(files::list).post(files::add)))
-        .route("/file/{id}", only(get(files::get).delete(files::delete)))
-        .route("/ws", only(get(websocket::connect)))
-        .route("/stream", only(get(stream::connect)))
-        .route("/version", only(get(info::version)))
-        .route("/config", only(get(info::config)))
+    let upload = post(files::add).layer(from_fn(encoding::expand));
+    let routes = [
+        ("/run", post(run_group).layer(bound)),
+        ("/file", get(files::list).merge(upload)),
+        ("/file/{id}", get(files::get).delete(files::delete)),
+        ("/ws", get(websocket::connect)),
+        ("/stream", get(stream::connect)),
+        ("/version", get(info::version)),
+        ("/config", get(info::config)),
+    ];
+    routes
+        .into_iter()
+        .fold(Router::new(), |router, (path, methods)| {
+            let slash = slash::redirect(StatusCode::MOVED_PERMANENTLY);
+            router
+                .route(path, only(methods))
+                .route(&format!("{path}/"), slash)
+        })
         .with_state(go_judge.clone())
 }
 

@@ -5,6 +5,7 @@
 use super::GoJudge;
 use super::error::GroupError;
 use super::model::{Command, CommandFile, CopyOut, Group};
+use crate::config::GoJudgeConfig;
 use crate::core::budget::{Budget, MAX_RENDERED_BYTES};
 use crate::core::execution::Content;
 use crate::core::files::StoredFile;
@@ -15,10 +16,6 @@ use std::collections::BTreeMap;
 
 /// The size of each of the directories `/w` and `/tmp`, in bytes.
 pub const DIRECTORY_BYTES: u64 = 128 << 20;
-/// Maximum size in bytes of one file that a command writes, and of one collector.
-pub const MAX_OUTPUT_BYTES: u64 = 256 << 20;
-/// The default and largest size of a returned file, in bytes.
-const MAX_COPY_OUT_BYTES: u64 = 256 << 20;
 /// Copies of an output while it is returned: the text, and the answer, which grows.
 const COPIES: u64 = 3;
 
@@ -93,10 +90,10 @@ fn files_of(command: &Command) -> impl Iterator<Item = &CommandFile> {
 }
 
 /// The largest size of a returned file.
-pub fn max_copy_out(command: &Command) -> u64 {
+pub fn max_copy_out(config: &GoJudgeConfig, command: &Command) -> u64 {
     match command.copy_out_max {
-        0 => MAX_COPY_OUT_BYTES,
-        max => max.min(MAX_COPY_OUT_BYTES),
+        0 => config.copy_out_limit,
+        max => max.min(config.copy_out_limit),
     }
 }
 
@@ -106,9 +103,9 @@ pub fn output_budget(service: &Service) -> u64 {
 }
 
 /// The bytes of output that a command may return as text, and those that it may store.
-fn output_bytes(command: &Command) -> (u64, u64) {
+fn output_bytes(config: &GoJudgeConfig, command: &Command) -> (u64, u64) {
     let collectors = command.files.iter().flatten().map(|file| match file {
-        CommandFile::Collector { max, .. } => (*max).min(MAX_OUTPUT_BYTES),
+        CommandFile::Collector { max, .. } => (*max).min(config.output_limit),
         _ => 0,
     });
     // The name of a collector names its content, not a file, so it needs nothing more.
@@ -116,7 +113,7 @@ fn output_bytes(command: &Command) -> (u64, u64) {
         let mut files = command.files.iter().flatten();
         files.any(|it| matches!(it, CommandFile::Collector { name, .. } if *name == copy_out.name))
     };
-    let max = max_copy_out(command);
+    let max = max_copy_out(config, command);
     let files = |names: &[CopyOut]| {
         let count = names.iter().filter(|name| !is_collected(name)).count();
         max.saturating_mul(count as u64)
@@ -135,7 +132,7 @@ pub fn plan(service: &Service, group: &Group, stored: &StoredFiles, is_coupled: 
     };
     let (mut text, mut cached) = (0_u64, 0_u64);
     for command in &group.commands {
-        let (more_text, more_cached) = output_bytes(command);
+        let (more_text, more_cached) = output_bytes(&service.config.go_judge, command);
         text = text.saturating_add(more_text);
         cached = cached.saturating_add(more_cached);
     }
@@ -177,6 +174,7 @@ mod tests {
             copy_out_max: 1000,
             ..Command::default()
         };
-        assert_eq!(output_bytes(&command), (1200, 1000));
+        let config = GoJudgeConfig::default();
+        assert_eq!(output_bytes(&config, &command), (1200, 1000));
     }
 }

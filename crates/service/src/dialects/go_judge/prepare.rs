@@ -4,7 +4,7 @@ use super::WORK_DIRECTORY;
 use super::error::{GroupError, RequestError};
 use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
 use super::model::{Command, CommandFile, CommandResult, CopyOut, End, FileErrorKind, Status};
-use super::plan::{DIRECTORY_BYTES, MAX_OUTPUT_BYTES, StoredFiles, max_copy_out};
+use super::plan::{DIRECTORY_BYTES, StoredFiles, max_copy_out};
 use super::result::{file_error, not_started_text};
 use super::terminal::{Terminal, TerminalChannel, typed};
 use crate::core::budget::Budget;
@@ -25,10 +25,6 @@ use std::time::Duration;
 
 /// The maximum number of files and directories in each of `/w` and `/tmp`.
 const DIRECTORY_INODES: u64 = 4 << 10;
-const OPEN_FILES: u64 = 256;
-/// Memory that is added to the limit, so that the kernel does not kill a command that stays within
-/// its limit.
-const EXTRA_MEMORY_BYTES: u64 = 16 << 10;
 /// The sandbox starts no command with less memory or time than these minima.
 const MIN_MEMORY_BYTES: u64 = 1 << 20;
 const MIN_TIME: Duration = Duration::from_millis(1);
@@ -136,10 +132,11 @@ fn try_prepare(
         .filter(|end| end.index == index)
         .map(|end| end.fd + 1)
         .fold(command.files.len(), usize::max);
+    let output_limit = common.service.config.go_judge.output_limit;
     let mut collectors = Vec::new();
     let mut terminal = None;
     let streams = if command.tty {
-        let (prepared, streams) = on_terminal(count, &command, channel)?;
+        let (prepared, streams) = on_terminal(count, &command, channel, output_limit)?;
         terminal = Some(prepared);
         streams
     } else {
@@ -152,7 +149,7 @@ fn try_prepare(
                 (None, Some(file)) => slot(common, file)?,
                 (None, None) => return Err(internal(format!("file {fd} is null without a pipe"))),
             };
-            put(&mut streams, &mut collectors, fd, slot)?;
+            put(&mut streams, &mut collectors, fd, slot, output_limit)?;
         }
         streams
     };
@@ -182,7 +179,7 @@ fn try_prepare(
             is_collected: is_collected(copy_out),
         })
         .collect();
-    let max_bytes = max_copy_out(&command);
+    let max_bytes = max_copy_out(&common.service.config.go_judge, &command);
     let outputs = returned
         .iter()
         .filter(|returned| !returned.is_collected)
@@ -229,15 +226,17 @@ fn limits(service: &Service, command: &Command) -> ExecutionLimits {
         0 => max.processes,
         limit => u32::try_from(limit).unwrap_or(max.processes),
     };
-    let memory = command.memory_limit.saturating_add(EXTRA_MEMORY_BYTES);
+    let memory = command
+        .memory_limit
+        .saturating_add(service.config.go_judge.extra_memory_limit);
     let only_if = |condition: bool| condition.then_some(command.memory_limit.max(MIN_MEMORY_BYTES));
     ExecutionLimits {
         cpu_time: Some(Duration::from_nanos(command.cpu_limit).max(MIN_TIME)),
         real_time: Some(Duration::from_nanos(clock).max(MIN_TIME)),
         memory_bytes: Some(memory.max(MIN_MEMORY_BYTES)),
         processes,
-        file_bytes: Some(MAX_OUTPUT_BYTES),
-        open_files: Some(OPEN_FILES),
+        file_bytes: Some(service.config.go_judge.output_limit),
+        open_files: Some(service.config.go_judge.open_file_limit),
         stack_bytes: (command.stack_limit > 0).then(|| command.stack_limit.min(memory)),
         address_space_bytes: only_if(command.limits_address_space),
         data_bytes: only_if(command.limits_data_segment),
@@ -300,6 +299,7 @@ fn put(
     collectors: &mut Vec<Collector>,
     fd: usize,
     slot: Slot,
+    output_limit: u64,
 ) -> Result<(), Stop> {
     if fd == 0 {
         streams.stdin = match slot {
@@ -324,11 +324,11 @@ fn put(
             match collectors.iter().find(|collector| collector.name == name) {
                 Some(first) => Output::SameAs(first.fd),
                 None => {
-                    let max = max.min(MAX_OUTPUT_BYTES);
+                    let max = max.min(output_limit);
                     collectors.push(Collector { fd, name, max });
                     Output::Capture(Capture {
                         max_bytes: max + 1,
-                        excess: Excess::EndAfter(MAX_OUTPUT_BYTES),
+                        excess: Excess::EndAfter(output_limit),
                         live: None,
                     })
                 }
@@ -349,6 +349,7 @@ fn on_terminal(
     count: usize,
     command: &Command,
     channel: Option<TerminalChannel>,
+    output_limit: u64,
 ) -> Result<(PreparedTerminal, Streams), Stop> {
     let (terminal, side) = Terminal::open()?;
     let clone = || -> Result<OwnedFd, GroupError> {
@@ -377,7 +378,7 @@ fn on_terminal(
                 collector = Some(Collector {
                     fd,
                     name: name.clone(),
-                    max: (*max).min(MAX_OUTPUT_BYTES),
+                    max: (*max).min(output_limit),
                 });
             }
             _ => {}

@@ -1,70 +1,46 @@
-//! Requests in JSON.
-//!
-//! Unknown keys are ignored, and `null` means the same as an absent key, as in Go.
+//! Requests in JSON, which are decoded as in Go.
 
 use super::error::RequestError;
 use super::model::{Command, CommandFile, CopyOut, End, Group, PipeMapping, Proxy};
-use serde::{Deserialize, Deserializer};
+use crate::dialects::json;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// A request for one group.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct GroupRequest {
-    #[serde(deserialize_with = "nullable")]
     request_id: String,
-    #[serde(deserialize_with = "nullable")]
     cmd: Vec<CommandRequest>,
-    #[serde(deserialize_with = "nullable")]
     pipe_mapping: Vec<PipeRequest>,
     /// Only on a WebSocket: the request with this id is cancelled.
-    #[serde(deserialize_with = "nullable")]
     cancel_request_id: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct CommandRequest {
-    #[serde(deserialize_with = "nullable")]
     args: Vec<String>,
-    #[serde(deserialize_with = "nullable")]
     env: Vec<String>,
-    #[serde(deserialize_with = "nullable")]
     files: Vec<Option<FileRequest>>,
-    #[serde(deserialize_with = "nullable")]
     tty: bool,
-    #[serde(deserialize_with = "nullable")]
     cpu_limit: u64,
-    #[serde(deserialize_with = "nullable")]
     clock_limit: u64,
-    #[serde(deserialize_with = "nullable")]
     real_cpu_limit: u64,
-    #[serde(deserialize_with = "nullable")]
     memory_limit: u64,
-    #[serde(deserialize_with = "nullable")]
     stack_limit: u64,
-    #[serde(deserialize_with = "nullable")]
     proc_limit: u64,
     /// Ignored. Upstream ignores it as well, unless it was started with `-enable-cpu-rate`.
-    #[serde(deserialize_with = "nullable", rename = "cpuRateLimit")]
+    #[serde(rename = "cpuRateLimit")]
     _cpu_rate_limit: u64,
-    #[serde(deserialize_with = "nullable")]
     cpu_set_limit: String,
-    #[serde(deserialize_with = "nullable")]
     data_segment_limit: bool,
-    #[serde(deserialize_with = "nullable")]
     strict_memory_limit: bool,
-    #[serde(deserialize_with = "nullable")]
     address_space_limit: bool,
-    #[serde(deserialize_with = "nullable")]
     copy_in: BTreeMap<String, FileRequest>,
-    #[serde(deserialize_with = "nullable")]
     copy_out: Vec<String>,
-    #[serde(deserialize_with = "nullable")]
     copy_out_cached: Vec<String>,
-    #[serde(deserialize_with = "nullable")]
     copy_out_max: u64,
-    #[serde(deserialize_with = "nullable")]
     copy_out_truncate: bool,
 }
 
@@ -77,45 +53,28 @@ struct FileRequest {
     name: Option<String>,
     max: Option<i64>,
     symlink: Option<String>,
-    #[serde(deserialize_with = "nullable")]
     stream_in: bool,
-    #[serde(deserialize_with = "nullable")]
     stream_out: bool,
     /// Collectors are always pipes here.
-    #[serde(deserialize_with = "nullable", rename = "pipe")]
+    #[serde(rename = "pipe")]
     _pipe: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct PipeRequest {
-    #[serde(deserialize_with = "nullable")]
     r#in: EndRequest,
-    #[serde(deserialize_with = "nullable")]
     out: EndRequest,
-    #[serde(deserialize_with = "nullable")]
     proxy: bool,
-    #[serde(deserialize_with = "nullable")]
     name: String,
-    #[serde(deserialize_with = "nullable")]
     max: i64,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct EndRequest {
-    #[serde(deserialize_with = "nullable")]
     index: i64,
-    #[serde(deserialize_with = "nullable")]
     fd: i64,
-}
-
-fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de> + Default,
-{
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 impl GroupRequest {
@@ -149,12 +108,20 @@ impl GroupRequest {
     }
 }
 
+/// Reads a request, which may be a cancellation.
+///
+/// # Errors
+/// The bytes are not a request.
+pub fn decode(body: &[u8]) -> serde_json::Result<GroupRequest> {
+    json::go(body)
+}
+
 /// Reads a group.
 ///
 /// # Errors
 /// The bytes are not a request, the group is empty, or a file has no source.
 pub fn parse(body: &[u8]) -> Result<Group, RequestError> {
-    serde_json::from_slice::<GroupRequest>(body)?.into_group(body.len())
+    decode(body)?.into_group(body.len())
 }
 
 impl TryFrom<CommandRequest> for Command {
@@ -280,6 +247,20 @@ mod tests {
         assert!(command.args.is_empty() && command.files == [None]);
         let group = parse(b"{}").unwrap();
         assert!(group.commands.is_empty());
+    }
+
+    #[test]
+    fn keys_are_accepted_in_any_case() {
+        let fields = r#""cpulimit":1,"MemoryLimit":2,"COPYOUT":["a"],
+            "files":[{"fileID":"A"},{"Name":"out","MAX":3}]"#;
+        let command = command(fields).unwrap();
+        assert_eq!((command.cpu_limit, command.memory_limit), (1, 2));
+        assert_eq!(command.files[0], Some(CommandFile::Stored("A".to_owned())));
+        assert!(matches!(
+            command.files[1],
+            Some(CommandFile::Collector { max: 3, .. })
+        ));
+        assert_eq!(command.copy_out, [CopyOut::parse("a")]);
     }
 
     #[test]

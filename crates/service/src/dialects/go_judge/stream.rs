@@ -12,6 +12,7 @@ use super::error::BeginError;
 use super::error_answer;
 use super::model::CommandResult;
 use super::request;
+use crate::dialects::json;
 use crate::http::bodies::{self, Values};
 use crate::tokens::Client;
 use axum::extract::State;
@@ -22,7 +23,6 @@ use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::{SinkExt, StreamExt};
 use rustix::termios::Winsize;
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -167,7 +167,7 @@ async fn control_by(control: &Control, message: &Bytes) -> bool {
             true
         }
         RESIZE => {
-            let Ok(resize) = serde_json::from_slice::<Resize>(body) else {
+            let Ok(resize) = json::go::<Resize>(body) else {
                 return false;
             };
             let place = Place {
@@ -201,9 +201,9 @@ fn piece_of_output(place: Place, bytes: &Bytes) -> Message {
 }
 
 fn results(results: &[CommandResult], error: &str) -> Message {
-    let mut answer = json!({"requestId": "", "results": answer::results(results)});
+    let mut answer = serde_json::json!({"requestId": "", "results": answer::results(results)});
     if !error.is_empty() {
-        answer["error"] = json!(error);
+        answer["error"] = error.into();
     }
     let mut message = vec![RESULTS];
     message.extend_from_slice(answer.to_string().as_bytes());

@@ -11,7 +11,7 @@ use super::conversation::cancelled_results;
 use super::error::{BeginError, GroupError};
 use super::error_answer;
 use super::model::CommandResult;
-use super::request::GroupRequest;
+use super::request;
 use super::run::{self, Attached};
 use crate::http::bodies::{self, Values};
 use crate::tokens::Client;
@@ -87,7 +87,7 @@ async fn serve(go_judge: Arc<GoJudge>, client: Client, socket: WebSocket) {
                 if Values::default().are_too_many(body) {
                     return;
                 }
-                let Ok(request) = serde_json::from_slice::<GroupRequest>(body) else { return };
+                let Ok(request) = request::decode(body) else { return };
                 if let Some(id) = request.cancels() {
                     if let Some(cancel) = pending.cancel.get(id) {
                         cancel.abort();

@@ -6,12 +6,9 @@ use super::callbacks;
 use super::encoding::date;
 use super::error::RequestError;
 use super::languages::Language;
-use super::model::{
-    CPU_EXTRA_TIME, CPU_TIME, FILE_SIZE, LimitRule, MEMORY, PROCESSES, RUNS, STACK, WALL_TIME,
-};
+use super::model::LimitRule;
 use super::status::Status;
 use super::store::day;
-use super::submissions::MAX_BATCH;
 use super::{VERSION, archive};
 use crate::core::engine::Lane;
 use axum::Json;
@@ -149,7 +146,7 @@ pub async fn config_info(State(judge0): State<Arc<Judge0>>, _: Authenticated) ->
         "redirect_stderr_to_stdout": false,
         "max_extract_size": archive::MAX_EXTRACT_KIB,
         "enable_batched_submissions": true,
-        "max_submission_batch_size": MAX_BATCH,
+        "max_submission_batch_size": judge0.service.config.judge0.max_submission_batch_size,
         "submission_cache_duration": 0.0,
         "use_docs_as_homepage": false,
         "allow_enable_network": false,
@@ -160,16 +157,7 @@ pub async fn config_info(State(judge0): State<Arc<Judge0>>, _: Authenticated) ->
         true => Value::from(value),
         false => Value::from(value as u64),
     };
-    for rule in &[
-        CPU_TIME,
-        CPU_EXTRA_TIME,
-        WALL_TIME,
-        MEMORY,
-        STACK,
-        PROCESSES,
-        FILE_SIZE,
-        RUNS,
-    ] {
+    for rule in judge0.limits.rules() {
         info[rule.name] = value(rule, rule.default);
         info[format!("max_{}", rule.name)] = value(rule, rule.max);
     }

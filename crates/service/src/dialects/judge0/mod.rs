@@ -2,7 +2,9 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `auth`, `parameters`, `error` | clients, parameters of addresses, and answers to bad requests |
+//! | `auth`, `error` | clients, and answers to bad requests |
+//! | `parameters`, `body` | the parameters of a request, in its URL and its body |
+//! | `limits` | the limits of a submission |
 //! | `model`, `field_errors` | the submission of a request: fields, defaults and checks |
 //! | `archive`, `languages`, `encoding` | additional files, numbers of languages, forms of values |
 //! | `submissions` | the calls that create, show and delete submissions |
@@ -15,12 +17,14 @@
 
 pub mod archive;
 mod auth;
+mod body;
 mod callbacks;
 pub mod encoding;
 mod error;
 mod field_errors;
 mod info;
 mod languages;
+mod limits;
 mod model;
 mod parameters;
 mod project;
@@ -32,14 +36,18 @@ mod submissions;
 
 pub use callbacks::Receivers;
 pub use languages::Languages;
-pub use model::{Draft, LIMITS, Min, Rules};
+pub use model::{Draft, LIMITS, Limits, LimitsError, Min, Rules};
 
+use crate::http::origins;
 use crate::service::Service;
 use axum::Router;
+use axum::http::HeaderMap;
+use axum::http::header::ORIGIN;
 use axum::routing::{get, post};
 use callbacks::Turns;
+use error::RequestError;
 use std::sync::Arc;
-use tower_http::cors::{Any, CorsLayer};
+use tower_http::cors::{AllowHeaders, AllowOrigin, Any, CorsLayer};
 
 /// The version of Judge0 that this interface implements. Clients use it to look up languages.
 pub const VERSION: &str = "1.13.1";
@@ -50,6 +58,7 @@ const INTERFACE: &str = "judge0";
 pub struct Judge0 {
     service: Arc<Service>,
     store: store::Store,
+    limits: Limits,
     languages: Languages,
     receivers: Receivers,
     callbacks: Turns,
@@ -57,17 +66,24 @@ pub struct Judge0 {
 
 impl Judge0 {
     /// The state at the start of the service.
-    pub fn new(service: Arc<Service>) -> Judge0 {
+    pub fn new(service: Arc<Service>, limits: Limits) -> Judge0 {
         let config = &service.config;
         let runtimes = service.programs.catalog.runtimes();
         let is_divided = service.tokens.are_several();
         Judge0 {
             store: store::Store::new(&config.judge0, is_divided),
+            limits,
             languages: Languages::new(runtimes),
             receivers: Receivers::new(&config.judge0_callbacks),
             callbacks: Turns::new(is_divided),
             service,
         }
+    }
+
+    /// Whether the page that sent a request with these headers may read the response.
+    pub fn may_page_read(&self, headers: &HeaderMap) -> bool {
+        let origin = headers.get(ORIGIN);
+        origin.is_some_and(|origin| origins::may_read(&self.service, origin, headers))
     }
 }
 
@@ -108,21 +124,35 @@ pub fn router(judge0: &Arc<Judge0>) -> Router {
                 .route(path, method.clone())
                 .route(&format!("{path}/"), method)
         });
-    routes.route_layer(cors()).with_state(judge0.clone())
+    routes.with_state(judge0.clone())
 }
 
 /// The route `/version`, for an address without go-judge.
 pub fn version_router(judge0: &Arc<Judge0>) -> Router {
     Router::new()
         .route("/version", get(info::version))
-        .route_layer(cors())
+        .route("/version/", get(info::version))
         .with_state(judge0.clone())
 }
 
-/// Allows pages of any origin to use the service.
-fn cors() -> CorsLayer {
-    CorsLayer::new()
-        .allow_origin(Any)
+/// The response for a path that this interface does not have.
+pub async fn not_found() -> RequestError {
+    RequestError::NotFound
+}
+
+/// Allows pages to use the interface: with tokens those of any origin, and otherwise those that
+/// `origins` accepts.
+pub fn cors(judge0: &Judge0) -> CorsLayer {
+    let service = judge0.service.clone();
+    let layer = CorsLayer::new()
         .allow_methods(Any)
-        .allow_headers(Any)
+        // A `*` would not include `Authorization`.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(Any);
+    if service.tokens.are_required() {
+        return layer.allow_origin(Any);
+    }
+    layer.allow_origin(AllowOrigin::predicate(move |origin, head| {
+        origins::may_read(&service, origin, &head.headers)
+    }))
 }

@@ -8,6 +8,11 @@ use super::callbacks::Receivers;
 use super::encoding;
 use super::field_errors::{FieldErrors, FieldFault, MAX_OPTION_CHARACTERS};
 use super::languages::{Kind, Language, Languages};
+use super::limits::LIMIT_COUNT;
+pub use super::limits::{
+    CPU_EXTRA_TIME, CPU_TIME, FILE_SIZE, LIMITS, LimitRule, Limits, LimitsError, MEMORY, Min,
+    PROCESSES, RUNS, STACK, WALL_TIME,
+};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -16,85 +21,14 @@ use std::time::Duration;
 /// The bytes that a submission or a file occupies in addition to its contents.
 const RECORD_BYTES: usize = 1024;
 
-/// A limit of a submission, with its default and its bounds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LimitRule {
-    /// The name of the field.
-    pub name: &'static str,
-    /// The value of a submission that does not specify one.
-    pub default: f64,
-    /// The smallest value.
-    pub min: Min,
-    /// The largest value.
-    pub max: f64,
-    /// Whether fractions are kept.
-    pub decimal: bool,
-}
-
-/// The smallest value of a limit.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Min {
-    /// This value.
-    At(f64),
-    /// More than this value.
-    Above(f64),
-}
-
-const fn rule(name: &'static str, default: f64, min: Min, max: f64, decimal: bool) -> LimitRule {
-    LimitRule {
-        name,
-        default,
-        min,
-        max,
-        decimal,
-    }
-}
-
-/// CPU time in seconds.
-pub const CPU_TIME: LimitRule = rule("cpu_time_limit", 5.0, Min::At(0.0), 15.0, true);
-/// CPU time in seconds beyond the limit before the program is killed.
-pub const CPU_EXTRA_TIME: LimitRule = rule("cpu_extra_time", 1.0, Min::At(0.0), 5.0, true);
-/// Real time in seconds.
-pub const WALL_TIME: LimitRule = rule("wall_time_limit", 10.0, Min::At(1.0), 20.0, true);
-/// Memory in KiB.
-pub const MEMORY: LimitRule = rule("memory_limit", 128_000.0, Min::At(2048.0), 512_000.0, false);
-/// The stack in KiB.
-pub const STACK: LimitRule = rule("stack_limit", 64_000.0, Min::At(0.0), 128_000.0, false);
-/// Processes and threads.
-pub const PROCESSES: LimitRule = rule(
-    "max_processes_and_or_threads",
-    60.0,
-    Min::Above(0.0),
-    120.0,
-    false,
-);
-/// The size of each file and of each output, in KiB.
-pub const FILE_SIZE: LimitRule = rule("max_file_size", 1024.0, Min::At(0.0), 4096.0, false);
-/// The number of times that the program is run.
-pub const RUNS: LimitRule = rule("number_of_runs", 1.0, Min::Above(0.0), 20.0, false);
-
 /// CPU time of a compiler.
 pub const COMPILE_CPU_TIME: Duration = Duration::from_secs(15);
-
-/// The number of [`LIMITS`]. A length computed from `LIMITS` makes rustc report a cycle (E0391) in
-/// release builds.
-const LIMIT_COUNT: usize = 8;
-
-/// All limits.
-pub const LIMITS: [LimitRule; LIMIT_COUNT] = [
-    CPU_TIME,
-    CPU_EXTRA_TIME,
-    WALL_TIME,
-    MEMORY,
-    STACK,
-    PROCESSES,
-    FILE_SIZE,
-    RUNS,
-];
 
 /// The rules that a submission is checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
+    /// The limits.
+    pub limits: &'a Limits,
     /// The languages whose ids a submission may contain.
     pub languages: &'a Languages,
     /// The addresses to which results may be sent.
@@ -126,6 +60,8 @@ pub struct Draft {
     pub redirect_stderr_to_stdout: bool,
     /// The values of [`LIMITS`].
     limits: [f64; LIMIT_COUNT],
+    /// Their largest values.
+    maxima: [f64; LIMIT_COUNT],
 }
 
 impl Draft {
@@ -163,7 +99,7 @@ impl Draft {
             }
         };
         let mut limits = [0.0; LIMIT_COUNT];
-        for (limit, rule) in limits.iter_mut().zip(&LIMITS) {
+        for (limit, rule) in limits.iter_mut().zip(rules.limits.rules()) {
             *limit = rule.value(fields.get(rule.name), &mut errors);
         }
         for name in [
@@ -202,6 +138,7 @@ impl Draft {
                 callback_url,
                 redirect_stderr_to_stdout: boolean(fields, "redirect_stderr_to_stdout"),
                 limits,
+                maxima: rules.limits.rules().map(|rule| rule.max),
             }),
             _ => Err(errors),
         }
@@ -213,11 +150,17 @@ impl Draft {
         at.map_or(rule.default, |at| self.limits[at])
     }
 
+    /// The largest value that one of [`LIMITS`] may have.
+    pub fn max(&self, rule: LimitRule) -> f64 {
+        let at = LIMITS.iter().position(|known| known.name == rule.name);
+        at.map_or(rule.max, |at| self.maxima[at])
+    }
+
     /// The value of one of [`LIMITS`] as a whole number. In isolate, a limit of 0 means no limit,
     /// so it becomes the largest value.
     pub fn whole_limit(&self, rule: LimitRule) -> u64 {
         match self.limit(rule) {
-            0.0 => rule.max as u64,
+            0.0 => self.max(rule) as u64,
             value => value as u64,
         }
     }
@@ -381,10 +324,55 @@ mod tests {
         };
         let receivers = Receivers::new(&["http://hooks.test/in/".to_owned()]);
         let rules = Rules {
+            limits: &Limits::default(),
             languages: &Languages::new(&[]),
             receivers: &receivers,
         };
         Draft::parse(&fields, is_base64, rules)
+    }
+
+    #[test]
+    fn configuration_sets_defaults_and_maxima_of_limits() {
+        let limits = |pairs: &[(&str, f64)]| {
+            let pairs = pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value));
+            Limits::new(&pairs.collect())
+        };
+        let configured = limits(&[
+            ("cpu_time_limit", 2.0),
+            ("max_cpu_time_limit", 30.0),
+            ("max_file_size", 2048.0),
+            ("max_max_file_size", 8192.0),
+        ]);
+        let configured = configured.unwrap();
+        let receivers = Receivers::default();
+        let rules = Rules {
+            limits: &configured,
+            languages: &Languages::new(&[]),
+            receivers: &receivers,
+        };
+        let parse = |cpu: f64| {
+            let fields = json!({ "source_code": "x", "language_id": 43, "cpu_time_limit": cpu });
+            Draft::parse(fields.as_object().unwrap(), false, rules)
+        };
+        let draft = parse(30.0).unwrap();
+        assert_eq!(
+            (draft.limit(CPU_TIME), draft.limit(FILE_SIZE)),
+            (30.0, 2048.0)
+        );
+        assert_eq!(draft.max(FILE_SIZE), 8192.0);
+        parse(31.0).unwrap_err();
+        let unknown = LimitsError::Unknown("max_x".to_owned());
+        assert_eq!(limits(&[("max_x", 1.0)]), Err(unknown));
+        for pair in [
+            ("cpu_time_limit", 16.0),
+            ("memory_limit", 1.0),
+            ("stack_limit", f64::NAN),
+        ] {
+            let name = LIMITS.iter().find(|rule| rule.name == pair.0).unwrap().name;
+            assert_eq!(limits(&[pair]), Err(LimitsError::Range(name)));
+        }
     }
 
     fn error(field: &str, value: Value) -> Vec<String> {

@@ -1,9 +1,13 @@
-//! The query parameters of requests.
+//! The parameters of requests.
+//!
+//! As in Rails, the fields of a body and those of the URL are parameters alike. Those of the URL
+//! take precedence.
 
 use super::error::RequestError;
 use super::submission::{FIELDS, NEW_FIELDS};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use serde_json::{Map, Value};
 use std::convert::Infallible;
 
 /// Fields that are returned if a request does not specify any.
@@ -18,6 +22,9 @@ pub const DEFAULT_FIELDS: [&str; 8] = [
     "status",
 ];
 
+/// The parameters that are no fields of a submission.
+const OPTIONS: [&str; 3] = ["base64_encoded", "fields", "wait"];
+
 /// The parameters of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Parameters(Vec<(String, String)>);
@@ -27,6 +34,22 @@ impl Parameters {
     pub fn new(query: Option<&str>) -> Parameters {
         let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
         Parameters(pairs.into_owned().collect())
+    }
+
+    /// The parameters together with the fields of a body.
+    pub fn with_body(&self, fields: &Map<String, Value>) -> Parameters {
+        let options = OPTIONS.into_iter().filter_map(|name| {
+            let value = fields.get(name)?.as_str()?;
+            Some((name.to_owned(), value.to_owned()))
+        });
+        Parameters(options.chain(self.0.iter().cloned()).collect())
+    }
+
+    /// Adds the parameters to the fields of a body.
+    pub fn add_to(&self, fields: &mut Map<String, Value>) {
+        for (name, value) in &self.0 {
+            fields.insert(name.clone(), value.as_str().into());
+        }
     }
 
     /// The value of a parameter; the last one if there are several.
@@ -109,6 +132,21 @@ mod tests {
                 "b".to_owned()
             ]))
         );
+    }
+
+    #[test]
+    fn parameters_of_the_url_precede_the_fields_of_the_body() {
+        let parameters = Parameters::new(Some("fields=stdout&language_id=71"));
+        let body = serde_json::json!({
+            "fields": "stderr", "wait": "true", "base64_encoded": true, "language_id": 50,
+        });
+        let mut body = body.as_object().cloned().unwrap();
+        let joined = parameters.with_body(&body);
+        assert_eq!(joined.fields().unwrap(), ["stdout"]);
+        // Judge0 compares the text, so a Boolean value is not enough.
+        assert!(joined.is_true("wait") && !joined.is_true("base64_encoded"));
+        parameters.add_to(&mut body);
+        assert_eq!(body["language_id"], "71");
     }
 
     #[test]

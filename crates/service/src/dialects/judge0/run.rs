@@ -147,7 +147,7 @@ fn program_run(service: &Service, client: &Client, draft: &Draft) -> ProgramRun 
     let config = &service.config.limits.default;
     let seconds = |rule: LimitRule| match draft.limit(rule) {
         // Isolate interprets 0 as no limit.
-        0.0 => Duration::from_secs_f64(rule.max),
+        0.0 => Duration::from_secs_f64(draft.max(rule)),
         seconds => Duration::from_secs_f64(seconds),
     };
     let kib = |rule: LimitRule| draft.whole_limit(rule) << 10;
@@ -312,7 +312,7 @@ fn verdict(draft: &Draft, report: &ProgramReport) -> Verdict {
         ended.iter().map(|report| part(report)).sum::<f64>() / ended.len() as f64
     };
     let cpu_limit = match draft.limit(CPU_TIME) {
-        0.0 => CPU_TIME.max,
+        0.0 => draft.max(CPU_TIME),
         limit => limit,
     };
     let end = End::of(last, passed, cpu_limit);

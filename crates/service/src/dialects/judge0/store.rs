@@ -371,7 +371,7 @@ pub fn day(time: SystemTime) -> u64 {
 mod tests {
     use super::super::callbacks::Receivers;
     use super::super::languages::Languages;
-    use super::super::model::Rules;
+    use super::super::model::{Limits, Rules};
     use super::*;
     use serde_json::json;
 
@@ -380,7 +380,7 @@ mod tests {
             max_queued,
             keep_s,
             max_bytes,
-            delete: false,
+            ..Judge0Config::default()
         };
         Store::new(&config, is_divided)
     }
@@ -396,6 +396,7 @@ mod tests {
     fn insert_for(store: &Store, client: ClientId, token: &str) -> Result<Submission, Full> {
         let fields = json!({ "source_code": "12345", "language_id": 43 });
         let rules = Rules {
+            limits: &Limits::default(),
             languages: &Languages::new(&[]),
             receivers: &Receivers::default(),
         };

@@ -273,12 +273,13 @@ fn host_name() -> String {
 mod tests {
     use super::super::callbacks::Receivers;
     use super::super::languages::Languages;
-    use super::super::model::Rules;
+    use super::super::model::{Limits, Rules};
     use super::*;
 
     fn submission() -> Submission {
         let fields = json!({ "source_code": "x", "language_id": 43, "stdin": "in" });
         let rules = Rules {
+            limits: &Limits::default(),
             languages: &Languages::new(&[]),
             receivers: &Receivers::default(),
         };

@@ -2,6 +2,7 @@
 
 use super::Judge0;
 use super::auth::{Authenticated, Authorized};
+use super::body;
 use super::callbacks;
 use super::encoding::new_token;
 use super::error::RequestError;
@@ -17,14 +18,11 @@ use crate::tokens::Client;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The maximum number of submissions in a batch.
-pub const MAX_BATCH: usize = 20;
 const PAGE_SIZE: i64 = 20;
 
 type Answer<T = Json<Value>> = Result<T, RequestError>;
@@ -40,9 +38,11 @@ pub async fn create(
     // Judge0 checks its queue before it reads the request, so a full queue hides other errors.
     let full = |_| RequestError::QueueFull;
     judge0.store.check_room(client.id, 1).map_err(full)?;
+    let mut document = body::fields(&headers, body).await?;
+    let parameters = parameters.with_body(&document);
+    parameters.add_to(&mut document);
     let fields = parameters.fields()?;
     let is_base64 = parameters.is_true("base64_encoded");
-    let document = document(&headers, &body)?;
     let draft = judge0.draft(&document, is_base64)?;
     let submission = judge0.insert(&client, draft)?;
     let token = submission.token.clone();
@@ -80,9 +80,11 @@ pub async fn create_batch(
     State(judge0): State<Arc<Judge0>>,
     Authenticated(client): Authenticated,
     parameters: Parameters,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Answer<(StatusCode, Json<Value>)> {
-    let mut document = object(&body)?;
+    let mut document = body::fields(&headers, body).await?;
+    let parameters = parameters.with_body(&document);
     let submissions = match document.remove("submissions") {
         Some(Value::Array(submissions)) => submissions,
         _ => Vec::new(),
@@ -91,7 +93,7 @@ pub async fn create_batch(
         .store
         .check_room(client.id, submissions.len().max(1))
         .map_err(|_| RequestError::QueueFull)?;
-    check_batch(submissions.len())?;
+    check_batch(&judge0, submissions.len())?;
     let is_base64 = parameters.is_true("base64_encoded");
     let mut status = StatusCode::UNPROCESSABLE_ENTITY;
     let mut answers = Vec::with_capacity(submissions.len());
@@ -152,7 +154,7 @@ pub async fn show_batch(
         "" => Vec::new(),
         tokens => tokens.split(',').collect(),
     };
-    check_batch(tokens.len())?;
+    check_batch(&judge0, tokens.len())?;
     let is_base64 = parameters.is_true("base64_encoded");
     let submissions: Result<Vec<Value>, _> = tokens
         .into_iter()
@@ -225,6 +227,7 @@ pub async fn delete(
 impl Judge0 {
     fn draft(&self, fields: &Map<String, Value>, is_base64: bool) -> Answer<Draft> {
         let rules = Rules {
+            limits: &self.limits,
             languages: &self.languages,
             receivers: &self.receivers,
         };
@@ -334,36 +337,11 @@ fn call_back(judge0: &Arc<Judge0>, submission: Option<&Submission>) {
     });
 }
 
-fn check_batch(count: usize) -> Result<(), RequestError> {
+fn check_batch(judge0: &Judge0, count: usize) -> Result<(), RequestError> {
+    let max = judge0.service.config.judge0.max_submission_batch_size;
     match count {
         0 => Err(RequestError::BatchEmpty),
-        count if count > MAX_BATCH => Err(RequestError::BatchTooLarge(MAX_BATCH)),
+        count if count > max => Err(RequestError::BatchTooLarge(max)),
         _ => Ok(()),
-    }
-}
-
-/// The fields of a body: JSON, or a form.
-fn document(headers: &HeaderMap, body: &[u8]) -> Answer<Map<String, Value>> {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok());
-    let is_form = kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"));
-    // Some clients send JSON with the content type of a form.
-    if is_form && !body.trim_ascii_start().starts_with(b"{") {
-        let pairs = form_urlencoded::parse(body).into_owned();
-        return Ok(pairs.map(|(name, value)| (name, value.into())).collect());
-    }
-    object(body)
-}
-
-/// The fields of a JSON object; other values have none.
-fn object(body: &[u8]) -> Answer<Map<String, Value>> {
-    if body.trim_ascii().is_empty() {
-        return Ok(Map::new());
-    }
-    match serde_json::from_slice(body) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Ok(Map::new()),
-        Err(_) => Err(RequestError::Malformed),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::error::RequestError;
 use crate::config::LimitsConfig;
-use serde::Deserialize;
+/// Limits that a package or the configuration sets for a language.
+pub use crate::config::PistonLimits as Overrides;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -39,24 +40,6 @@ impl StageLimits {
     pub fn memory_or_default(&self) -> u64 {
         self.memory_bytes.unwrap_or(self.default_memory_bytes)
     }
-}
-
-/// Limits that a package sets for its language (`limit_overrides` in metadata.json). Each is both
-/// the default and the maximum, like every configured limit in Piston.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs, reason = "the names are those of Piston's documentation")]
-pub struct Overrides {
-    pub compile_timeout: Option<i64>,
-    pub run_timeout: Option<i64>,
-    pub compile_cpu_time: Option<i64>,
-    pub run_cpu_time: Option<i64>,
-    pub compile_memory_limit: Option<i64>,
-    pub run_memory_limit: Option<i64>,
-    pub max_process_count: Option<u32>,
-    pub max_open_files: Option<u64>,
-    pub max_file_size: Option<u64>,
-    pub output_max_size: Option<u64>,
 }
 
 /// A configured limit.

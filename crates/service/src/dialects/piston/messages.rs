@@ -1,5 +1,6 @@
 //! The messages of the WebSocket `/connect`, and how a connection ends.
 
+use crate::dialects::json;
 use axum::extract::ws::CloseFrame;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -100,7 +101,7 @@ impl Command {
     /// # Errors
     /// The message is not a JSON object.
     pub(super) fn parse(message: &[u8]) -> Result<Command, serde_json::Error> {
-        let message: Map<String, Value> = serde_json::from_slice(message)?;
+        let message: Map<String, Value> = serde_json::from_value(json::node(message)?)?;
         let text = |name| message.get(name).and_then(Value::as_str);
         Ok(match text("type") {
             Some("init") => Command::Init(message),

@@ -33,6 +33,7 @@ mod stage;
 mod text;
 pub mod version;
 
+use crate::dialects::json;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::body::Bytes;
@@ -47,7 +48,7 @@ use axum::{Json, Router};
 use error::Failure;
 use packages::Package;
 use runtimes::{PackageEntry, RuntimeEntry, Runtimes};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The name of this interface in tokens and metrics.
@@ -65,7 +66,8 @@ pub struct Piston {
 impl Piston {
     /// The state at the start of the service.
     pub fn new(service: Arc<Service>, packages: &[Arc<Package>]) -> Piston {
-        let runtimes = Runtimes::new(service.programs.catalog.runtimes(), packages);
+        let runtimes = Runtimes::new(service.programs.catalog.runtimes(), packages)
+            .limited_by(&service.config.piston);
         Piston { service, runtimes }
     }
 }
@@ -105,11 +107,11 @@ pub fn alone(piston: &Arc<Piston>) -> Router {
 }
 
 async fn greeting() -> Json<Value> {
-    Json(json!({ "message": format!("Piston v{PISTON_VERSION}") }))
+    Json(serde_json::json!({ "message": format!("Piston v{PISTON_VERSION}") }))
 }
 
 async fn not_found() -> Response {
-    let body = Json(json!({ "message": "Not Found" }));
+    let body = Json(serde_json::json!({ "message": "Not Found" }));
     (StatusCode::NOT_FOUND, body).into_response()
 }
 
@@ -150,7 +152,7 @@ async fn require_json(request: Request, next: Next) -> Response {
     if is_reading || is_json {
         return next.run(request).await;
     }
-    let body = Json(json!({ "message": "requests must be of type application/json" }));
+    let body = Json(serde_json::json!({ "message": "requests must be of type application/json" }));
     (StatusCode::UNSUPPORTED_MEDIA_TYPE, body).into_response()
 }
 
@@ -200,7 +202,7 @@ impl FromRequest<Arc<Piston>> for JsonBody {
                 size_bytes,
             });
         }
-        match serde_json::from_slice(&bytes) {
+        match json::node(&bytes) {
             Ok(Value::Object(body)) => Ok(JsonBody { body, size_bytes }),
             Ok(Value::Array(_)) => Ok(JsonBody {
                 body: Map::new(),

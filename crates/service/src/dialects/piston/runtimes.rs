@@ -3,6 +3,7 @@
 use super::constraints::Overrides;
 use super::packages::Package;
 use super::version::{Range, Version};
+use crate::config::PistonConfig;
 use crate::core::catalog;
 use serde::Serialize;
 use std::sync::Arc;
@@ -70,6 +71,15 @@ impl Runtimes {
         Runtimes {
             all: of_packages.chain(of_suites).collect(),
         }
+    }
+
+    /// The runtimes with the limits of the configuration.
+    #[must_use]
+    pub fn limited_by(mut self, config: &PistonConfig) -> Runtimes {
+        for runtime in &mut self.all {
+            runtime.overrides = config.of(&runtime.language, runtime.overrides);
+        }
+        self
     }
 
     /// The newest runtime with this name or alias and a version in this range. Runtimes of packages

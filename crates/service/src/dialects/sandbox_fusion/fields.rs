@@ -1,5 +1,6 @@
 //! Reads the fields of a request as FastAPI and pydantic do, and collects all errors.
 
+use crate::dialects::json as decoder;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -121,7 +122,7 @@ pub(super) struct Fields {
 
 impl Fields {
     pub(super) fn parse(body: &[u8]) -> Result<Fields, Vec<Invalid>> {
-        match serde_json::from_slice(body) {
+        match decoder::python(body) {
             Ok(Value::Object(values)) => Ok(Fields {
                 values,
                 invalid: Vec::new(),

@@ -33,7 +33,9 @@ mod run_code;
 pub use fields::Invalid;
 pub use files::place;
 
+use crate::dialects::slash;
 use crate::service::Service;
+use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use std::sync::Arc;
@@ -58,12 +60,18 @@ impl SandboxFusion {
     }
 }
 
+/// The status of Starlette's redirects.
+const REDIRECT: StatusCode = StatusCode::TEMPORARY_REDIRECT;
+
 /// The routes. `/v1/ping` is below `/v1`, like the service's own interface.
 pub fn router(fusion: &Arc<SandboxFusion>) -> Router {
     Router::new()
         .route("/run_code", post(run_code::handle))
         .route("/run_jupyter", post(jupyter::handle))
         .route("/v1/ping", get(async || Json("pong")))
+        .route("/run_code/", slash::redirect(REDIRECT))
+        .route("/run_jupyter/", slash::redirect(REDIRECT))
+        .route("/v1/ping/", slash::redirect(REDIRECT))
         .merge(datasets::router())
         .with_state(fusion.clone())
 }

@@ -30,13 +30,14 @@ pub mod runs;
 
 use crate::core::registry::RegistryBounds;
 use crate::http::bodies;
+use crate::http::encoding;
 use crate::http::problem::Problem;
 use crate::service::Service;
 use attach::Consoles;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use jobs::Jobs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,6 +104,7 @@ fn files_routes() -> OpenApiRouter<Arc<V1>> {
         .routes(routes!(files::put, files::get, files::remove))
         // Files have their own bound, and are not kept in memory.
         .layer(DefaultBodyLimit::disable())
+        .layer(from_fn(encoding::expand))
 }
 
 fn documented() -> OpenApiRouter<Arc<V1>> {
