@@ -27,6 +27,7 @@ round-and = { $from } und { $until }
 round-begins = Beginn
 round-ends = Ende
 round-full-results = Vollständige Ergebnisse
+round-full-results-thaw = nach der Freigabe der Rangliste
 round-frozen = Rangliste eingefroren
 round-frozen-from = ab { $from }
 round-frozen-to = von { $from } bis { $until }
@@ -38,6 +39,9 @@ round-start-hint =
 round-field-hint =
     Zeiten sind in UTC angegeben. Ein leeres Feld bedeutet: kein Beginn oder kein Ende.
 round-field-full-results = Vollständige Ergebnisse ab
+round-field-full-results-empty =
+    Leer: wenn die Runde beginnt, im ICPC-Modus wenn sie endet oder die eingefrorene
+    Rangliste freigegeben wird
 round-field-ranking = Rangliste ab
 round-field-empty = Leer: wenn die Runde beginnt
 round-copy = Runde kopieren

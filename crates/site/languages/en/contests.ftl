@@ -27,6 +27,7 @@ round-and = { $from } and { $until }
 round-begins = Begins
 round-ends = Ends
 round-full-results = Full results
+round-full-results-thaw = after the thaw of the ranking
 round-frozen = Ranking frozen
 round-frozen-from = from { $from }
 round-frozen-to = from { $from } to { $until }
@@ -36,6 +37,8 @@ round-start-hint = You see the problems once your clock runs. The clock cannot b
 # The settings of rounds and of their problems.
 round-field-hint = Times are in UTC. An empty field means no beginning or no end.
 round-field-full-results = Full results from
+round-field-full-results-empty =
+    Empty: when the round begins, and in ICPC mode when it ends or, after a freeze, at the thaw
 round-field-ranking = Ranking from
 round-field-empty = Empty: when the round begins
 round-copy = Copy the round

@@ -27,6 +27,7 @@ round-and = { $from } a { $until }
 round-begins = Początek
 round-ends = Koniec
 round-full-results = Pełne wyniki
+round-full-results-thaw = po odmrożeniu rankingu
 round-frozen = Ranking zamrożony
 round-frozen-from = od { $from }
 round-frozen-to = od { $from } do { $until }
@@ -36,6 +37,8 @@ round-start-hint = Zadania zobaczysz po uruchomieniu zegara. Zegara nie można z
 # The settings of rounds and of their problems.
 round-field-hint = Czasy podaje się w UTC. Puste pole oznacza brak początku albo końca.
 round-field-full-results = Pełne wyniki od
+round-field-full-results-empty =
+    Puste: od początku rundy, a w trybie ICPC od jej końca lub, po zamrożeniu, od odmrożenia
 round-field-ranking = Ranking od
 round-field-empty = Puste: od początku rundy
 round-copy = Skopiuj rundę

@@ -4,6 +4,7 @@
 //! opening the round. These rules determine when the round begins and ends for the participant.
 //! Every page uses them instead of the times of the round itself.
 
+use super::freeze::Freeze;
 use super::time::Time;
 use std::time::Duration;
 
@@ -45,6 +46,20 @@ pub struct OwnTimes {
     /// The time until which the participant may start the clock; `None` if there is no clock to
     /// start.
     pub starts_until: Option<Time>,
+}
+
+/// When everything is shown, if the round has the stored time. "Always" is the value of an empty
+/// field: in ICPC mode, the names and results of the tests are secret until the end of the round,
+/// and if the ranking is frozen, until the thaw. A teacher who wants to show them at once enters a
+/// time before the round begins.
+pub fn full_results(stored: Time, is_icpc: bool, ends: Time, freeze: Freeze) -> Time {
+    if !is_icpc || stored != Time::ALWAYS {
+        stored
+    } else if freeze.from == Time::NEVER {
+        ends
+    } else {
+        ends.max(freeze.thaw)
+    }
 }
 
 impl Schedule {
@@ -192,6 +207,33 @@ mod tests {
                 expected,
                 "{schedule:?} {personal:?}"
             );
+        }
+    }
+
+    #[test]
+    fn full_results_of_an_empty_field_wait_for_the_end_in_icpc_mode() {
+        let (icpc, points) = (true, false);
+        let (always, never) = (Time::ALWAYS, Time::NEVER);
+        // Stored time, mode, end, freeze, thaw: the time of the full results.
+        let table = [
+            (always, points, s(200), never, never, always),
+            (always, points, s(200), s(150), s(250), always),
+            (s(120), points, s(200), never, never, s(120)),
+            (always, icpc, s(200), never, never, s(200)),
+            (always, icpc, never, never, never, never),
+            // A thaw without a freeze has no effect.
+            (always, icpc, s(200), never, s(250), s(200)),
+            (always, icpc, s(200), s(150), s(250), s(250)),
+            (always, icpc, s(200), s(150), s(180), s(200)),
+            // The thaw is a button that has not been pressed.
+            (always, icpc, s(200), s(150), never, never),
+            (s(50), icpc, s(200), s(150), s(250), s(50)),
+            (s(300), icpc, s(200), never, never, s(300)),
+        ];
+        for (stored, is_icpc, ends, from, thaw, expected) in table {
+            let freeze = Freeze { from, thaw };
+            let found = full_results(stored, is_icpc, ends, freeze);
+            assert_eq!(found, expected, "{stored} {is_icpc} {ends} {freeze:?}");
         }
     }
 

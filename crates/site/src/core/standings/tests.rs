@@ -46,6 +46,8 @@ pub fn problem(id: i64, round_id: i64) -> RoundProblem {
         ends: at(400),
         full_results: at(400),
         mode: Mode::Points,
+        freeze_at: Time::NEVER,
+        thaw_at: Time::NEVER,
         window_seconds: None,
     }
 }

@@ -25,7 +25,10 @@ pub fn facts(round: &Round, times: &OwnTimes) -> Markup {
                 dt { (t::RoundBegins) } dd { (time(times.begins)) }
                 dt { (t::RoundEnds) } dd { (time(times.ends)) }
             }
-            dt { (t::RoundFullResults) } dd { (time(times.full_results)) }
+            dt { (t::RoundFullResults) }
+            dd { @if times.full_results == Time::NEVER && round.freeze_at != Time::NEVER {
+                (t::RoundFullResultsThaw)
+            } @else { (time(times.full_results)) } }
             @if round.freeze_at != Time::NEVER {
                 dt { (t::RoundFrozen) }
                 @let from = time(round.freeze_at);

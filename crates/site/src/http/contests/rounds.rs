@@ -60,7 +60,7 @@ pub fn inputs(round: Option<&Round>) -> Markup {
             label { (t::RoundFieldFullResults)
                 input name="full_results" type="datetime-local" step="1"
                     value=[value(|round| round.full_results)];
-                span.hint { (t::RoundFieldEmpty) } }
+                span.hint { (t::RoundFieldFullResultsEmpty) } }
             label { (t::RoundFieldRanking)
                 input name="ranking_from" type="datetime-local" step="1"
                     value=[value(|round| round.ranking_from)];
