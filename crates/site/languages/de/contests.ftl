@@ -32,6 +32,14 @@ round-frozen = Rangliste eingefroren
 round-frozen-from = ab { $from }
 round-frozen-to = von { $from } bis { $until }
 round-start-clock = Uhr starten ({ $duration })
+round-clock-not-started = Uhr nicht gestartet
+round-start-until = Sie können bis { $time } starten, noch { $left } lang.
+round-shown-in = Die Aufgaben erscheinen in { $time }
+round-opens-itself = Diese Seite öffnet die Runde von selbst, wenn sie beginnt.
+round-start-late = Ein Start jetzt lässt { $left } von { $full }, weil die Runde vorher endet.
+round-start-early =
+    Für die vollen { $full } ist ein Start bis { $until } nötig. Ein späterer Start lässt weniger
+    Zeit, weil die Uhr mit dem Ende der Runde stehen bleibt.
 round-start-hint =
     Sie sehen die Aufgaben, sobald Ihre Uhr läuft. Die Uhr kann nicht angehalten werden.
 

@@ -32,6 +32,14 @@ round-frozen = Ranking frozen
 round-frozen-from = from { $from }
 round-frozen-to = from { $from } to { $until }
 round-start-clock = Start the clock ({ $duration })
+round-clock-not-started = Clock not started
+round-start-until = You can start until { $time }, for another { $left }.
+round-shown-in = Problems are shown in { $time }
+round-opens-itself = This page opens the round by itself when it begins.
+round-start-late = A start now leaves { $left } of { $full }, because the round ends before.
+round-start-early =
+    To have the full { $full }, start by { $until }. A later start leaves less time, because the
+    clock stops at the end of the round.
 round-start-hint = You see the problems once your clock runs. The clock cannot be stopped.
 
 # The settings of rounds and of their problems.

@@ -32,6 +32,14 @@ round-frozen = Ranking zamrożony
 round-frozen-from = od { $from }
 round-frozen-to = od { $from } do { $until }
 round-start-clock = Uruchom zegar ({ $duration })
+round-clock-not-started = Zegar nieuruchomiony
+round-start-until = Możesz zacząć do { $time }, jeszcze przez { $left }.
+round-shown-in = Zadania pojawią się za { $time }
+round-opens-itself = Ta strona sama otworzy rundę, gdy runda się zacznie.
+round-start-late = Start teraz pozostawia { $left } z { $full }, bo wcześniej kończy się runda.
+round-start-early =
+    Aby mieć pełne { $full }, zacznij do { $until }. Późniejszy start daje mniej czasu, bo zegar
+    zatrzymuje się z końcem rundy.
 round-start-hint = Zadania zobaczysz po uruchomieniu zegara. Zegara nie można zatrzymać.
 
 # The settings of rounds and of their problems.

@@ -34,6 +34,7 @@ pub mod score;
 pub mod search;
 pub mod shares;
 pub mod source;
+pub mod spread;
 pub mod standings;
 pub mod throttle;
 pub mod time;

@@ -108,6 +108,58 @@ impl Schedule {
     }
 }
 
+/// The time of a participant who starts the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// The time with a start now.
+    pub left: Duration,
+    /// The time with a start that is early enough.
+    pub full: Duration,
+    /// The last start with the full time.
+    pub full_until: Time,
+}
+
+impl Schedule {
+    /// The time of a participant who starts the clock now; `None` if there is no clock to start.
+    pub fn allowance(self, personal: Personal, now: Time) -> Option<Allowance> {
+        let window = self.window?;
+        let until = self.times(personal).starts_until?;
+        if now >= until {
+            return None;
+        }
+        let started_at = Some(now);
+        let started = self.times(Personal {
+            started_at,
+            ..personal
+        });
+        let micros = |time: i64| Duration::from_micros(time.max(0).unsigned_abs());
+        let back = i64::try_from(window.as_micros()).unwrap_or(i64::MAX);
+        Some(Allowance {
+            left: micros(started.ends.0.saturating_sub(now.0)),
+            full: window + personal.extra,
+            full_until: Time(until.0.saturating_sub(back)),
+        })
+    }
+}
+
+impl OwnTimes {
+    /// The next time at which a page about the round changes by itself.
+    pub fn next_change(self, now: Time) -> Time {
+        let until = self.starts_until.unwrap_or(Time::NEVER);
+        let times = [self.opens, self.begins, self.ends, until];
+        let next = times.into_iter().filter(|time| *time > now).min();
+        next.unwrap_or(Time::NEVER)
+    }
+}
+
+/// The rounds that begin next for a viewer: those with the earliest of the times `opens`. Times at
+/// which rounds never begin announce nothing.
+pub fn next_opening(opens: impl Iterator<Item = Time> + Clone, now: Time) -> Option<Time> {
+    opens
+        .filter(|time| now < *time && *time != Time::NEVER)
+        .min()
+}
+
 /// The time shifted by a duration. "Always" and "never" do not change.
 fn shift(time: Time, by: Duration) -> Time {
     match time {
@@ -207,6 +259,62 @@ mod tests {
                 expected,
                 "{schedule:?} {personal:?}"
             );
+        }
+    }
+
+    #[test]
+    fn late_start_of_a_clock_leaves_less_time() {
+        let schedule = Schedule {
+            begins: s(100),
+            ends: s(200),
+            full_results: s(200),
+            window: Some(Duration::from_secs(45)),
+        };
+        // Delay, extra, now: time left, full time, last start with the full time.
+        let table = [
+            (0, 0, 100, Some((45, 45, 155))),
+            (0, 0, 155, Some((45, 45, 155))),
+            (0, 0, 156, Some((44, 45, 155))),
+            (0, 0, 199, Some((1, 45, 155))),
+            (0, 0, 200, None),
+            (10, 0, 200, Some((10, 45, 165))),
+            (0, 9, 190, Some((19, 54, 155))),
+            (0, 9, 200, None),
+        ];
+        for (delay, extra, now, expected) in table {
+            let found = schedule.allowance(personal(delay, extra, None), s(now));
+            let expected = expected.map(|(left, full, until)| Allowance {
+                left: Duration::from_secs(left),
+                full: Duration::from_secs(full),
+                full_until: s(until),
+            });
+            assert_eq!(found, expected, "{delay} {extra} at {now}");
+        }
+        let started = personal(0, 0, Some(s(120)));
+        assert_eq!(schedule.allowance(started, s(130)), None);
+        let shared = Schedule {
+            window: None,
+            ..schedule
+        };
+        assert_eq!(shared.allowance(Personal::default(), s(130)), None);
+    }
+
+    #[test]
+    fn next_change_and_opening_are_the_earliest_that_follow() {
+        let schedule = Schedule {
+            begins: s(100),
+            ends: s(200),
+            full_results: s(200),
+            window: None,
+        };
+        let times = schedule.times(personal(7, 0, None));
+        for (now, expected) in [(0, s(107)), (107, s(207)), (207, Time::NEVER)] {
+            assert_eq!(times.next_change(s(now)), expected, "{now}");
+        }
+        let opens = [s(300), Time::NEVER, s(100), Time::ALWAYS, s(200)];
+        for (now, expected) in [(50, Some(100)), (100, Some(200)), (300, None)] {
+            let found = next_opening(opens.into_iter(), s(now));
+            assert_eq!(found, expected.map(s), "{now}");
         }
     }
 

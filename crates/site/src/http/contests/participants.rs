@@ -248,6 +248,7 @@ pub async fn edit(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Fo
     let mut tx = app.db.begin().await?;
     participant::update(&mut tx, id, &fields).await?;
     tx.commit().await?;
+    app.live.contest_changed(one.contest_id);
     Ok(Redirect::to(&format!("/participants/{id}")).into_response())
 }
 

@@ -151,17 +151,21 @@ impl ContestView {
         }
     }
 
-    /// The times of a round for the viewer.
-    pub fn times(&self, round: i64, schedule: Schedule) -> OwnTimes {
-        let personal = match &self.participant {
+    /// What differs for the viewer in a round.
+    pub fn personal(&self, round: i64) -> Personal {
+        match &self.participant {
             Some(one) => {
                 let start = self.starts.iter().find(|start| start.round_id == round);
                 let started_at = start.map(|start| start.started_at);
                 participant::personal(one.delay_seconds, one.extra_seconds, started_at)
             }
             None => Personal::default(),
-        };
-        schedule.times(personal)
+        }
+    }
+
+    /// The times of a round for the viewer.
+    pub fn times(&self, round: i64, schedule: Schedule) -> OwnTimes {
+        schedule.times(self.personal(round))
     }
 
     /// Whether the viewer may submit to a problem now.

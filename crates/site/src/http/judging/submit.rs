@@ -9,6 +9,7 @@ use crate::db::judgement::{self, NewJudgement};
 use crate::db::participant;
 use crate::db::problem::{self, Problem};
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
+use crate::http::contests::clocks;
 use crate::http::contests::view::ContestView;
 use crate::http::contests::view::ViewedProblem;
 use crate::http::problems;
@@ -16,7 +17,7 @@ use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, editor_page};
 use crate::http::web::mistake::Mistake;
-use crate::http::web::parts::{Upload, empty, round_state};
+use crate::http::web::parts::{Upload, empty};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::judging::languages::{Language, of_source};
@@ -349,7 +350,7 @@ async fn round_page(
         (view.top(session, Some(&name)))
         @let link = html! { a href={ "/round-problems/" (problem.id) } { (name) } };
         h2 { (t::SubmitTo { problem: link }) }
-        (round_state(times.begins, times.ends, Time::now()))
+        (clocks::state(view, &times, Time::now()))
         @if view.submits(problem) {
             (form(app, last.as_deref(), view.access.manage, rejected))
         } @else {
