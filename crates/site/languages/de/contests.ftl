@@ -95,6 +95,9 @@ rules-colour-save = Farbe speichern
 # Members, and the link with which users enter.
 members-none = Kein Mitglied
 members-change = Mitglied hinzufügen, ändern oder entfernen
+members-leave-hint =
+    Wer kein Mitglied ist, kann über den Link wieder beitreten. Um jemanden auszuschließen,
+    disqualifizieren Sie den Teilnehmer.
 members-link = Zugangslink
 members-link-shown =
     Teilnehmer können dem Wettbewerb mit diesem Link beitreten. Er wird nur jetzt angezeigt:
@@ -120,6 +123,14 @@ participant-unofficial = außer Konkurrenz
 participant-delay = Verschiebung { $minutes } min
 participant-extra = Zusatzzeit { $minutes } min
 participant-penalty = Strafzeit { $minutes } min
+participant-disqualified = disqualifiziert
+participant-disqualification = Disqualifikation
+participant-disqualify = Disqualifizieren
+participant-reinstate = Disqualifikation aufheben
+participant-reason = Grund, den der Teilnehmer sieht
+participant-disqualify-hint =
+    Ein disqualifizierter Teilnehmer hat keinen Platz und kann weder einsenden, fragen und drucken
+    noch wieder beitreten. Alles bleibt erhalten, bis die Disqualifikation aufgehoben wird.
 participant-remove = Teilnehmer entfernen
 participant-remove-hint = Nur ein Teilnehmer ohne Einsendungen kann entfernt werden.
 participant-name-of-user = Name (leer: der des Benutzers)

@@ -92,6 +92,9 @@ rules-colour-save = Save the colour
 # Members, and the link with which users enter.
 members-none = Not a member
 members-change = Add, change or remove a member
+members-leave-hint =
+    A user who is not a member can enter again with the link. To exclude a user, disqualify the
+    participant.
 members-link = Entry link
 members-link-shown = Contestants can enter with this link. It is shown only now:
 members-link-make = Create a new link
@@ -115,6 +118,14 @@ participant-unofficial = unofficial
 participant-delay = delay { $minutes } min
 participant-extra = extra time { $minutes } min
 participant-penalty = penalty { $minutes } min
+participant-disqualified = disqualified
+participant-disqualification = Disqualification
+participant-disqualify = Disqualify
+participant-reinstate = Undo the disqualification
+participant-reason = Reason, which the participant sees
+participant-disqualify-hint =
+    A disqualified participant has no place, and can neither submit, ask and print nor enter again.
+    Everything is kept until the disqualification is undone.
 participant-remove = Remove the participant
 participant-remove-hint = Only a participant without submissions can be removed.
 participant-name-of-user = Name (empty: that of the user)

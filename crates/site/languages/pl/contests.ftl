@@ -92,6 +92,9 @@ rules-colour-save = Zapisz kolor
 # Members, and the link with which users enter.
 members-none = Nie jest członkiem
 members-change = Dodaj, zmień lub usuń członka
+members-leave-hint =
+    Osoba spoza członków może wejść ponownie przez link. Aby ją wykluczyć, zdyskwalifikuj
+    uczestnika.
 members-link = Link do konkursu
 members-link-shown =
     Zawodnicy mogą dołączyć do konkursu za pomocą tego linku. Jest pokazywany tylko teraz:
@@ -116,6 +119,14 @@ participant-unofficial = poza konkursem
 participant-delay = opóźnienie { $minutes } min
 participant-extra = dodatkowy czas { $minutes } min
 participant-penalty = kara { $minutes } min
+participant-disqualified = zdyskwalifikowany
+participant-disqualification = Dyskwalifikacja
+participant-disqualify = Zdyskwalifikuj
+participant-reinstate = Cofnij dyskwalifikację
+participant-reason = Powód, który widzi uczestnik
+participant-disqualify-hint =
+    Zdyskwalifikowany uczestnik nie ma miejsca i nie może zgłaszać rozwiązań, pytać, drukować ani
+    wejść ponownie. Wszystko zostaje zachowane do cofnięcia dyskwalifikacji.
 participant-remove = Usuń uczestnika
 participant-remove-hint = Można usunąć tylko uczestnika bez zgłoszeń.
 participant-name-of-user = Nazwa (puste: nazwa użytkownika)

@@ -21,6 +21,7 @@ mod mathml;
 pub mod pace;
 pub mod package;
 pub mod participant;
+pub mod participation;
 pub mod party;
 pub mod password;
 pub mod pending;

@@ -33,6 +33,7 @@ mod rounds;
 mod search;
 mod shares;
 mod staff;
+mod states;
 mod statements;
 mod talk;
 mod uploads;

@@ -66,6 +66,7 @@ pub fn entry(id: i64) -> Entry {
         delay_seconds: 0,
         extra_seconds: 0,
         penalty_minutes: 0,
+        disqualified: None,
         role: Some(MemberRole::Contestant),
         team_id: None,
     }
@@ -291,6 +292,7 @@ fn contests() -> impl Strategy<Value = Data> {
                 .map(|(id, (flags, delay, adjustment, is_team, in_team))| Entry {
                     hidden: flags % 4 == 0,
                     unofficial: flags % 5 == 0,
+                    disqualified: (flags % 7 == 0).then(String::new),
                     group_name: if flags % 2 == 0 { "g" } else { "" }.to_owned(),
                     delay_seconds: delay * 90,
                     penalty_minutes: adjustment * 20,

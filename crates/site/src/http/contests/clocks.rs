@@ -1,6 +1,6 @@
 //! The times of a round as a participant sees them, and the clock that a participant starts.
 
-use super::view::ContestView;
+use super::view::{ContestView, check_user};
 use crate::core::participant::OwnTimes;
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole, Round};
@@ -118,6 +118,7 @@ pub async fn start(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     if times.starts_until.is_some() {
         let mut tx = app.db.begin().await?;
         if !view.access.manage {
+            check_user(&mut tx, round.contest_id, user).await?;
             contest::join(&mut tx, round.contest_id, user, MemberRole::Contestant, now).await?;
         }
         let is_staff = view.access.manage;

@@ -87,6 +87,14 @@ pub fn routes() -> Router<Arc<App>> {
             "/participants/{id}/remove",
             post(participants::remove_member),
         )
+        .route(
+            "/participants/{id}/disqualify",
+            post(participants::disqualify),
+        )
+        .route(
+            "/participants/{id}/reinstate",
+            post(participants::reinstate),
+        )
         .route("/participants/{id}/delete", post(participants::delete))
         .route(
             "/contests/{id}/members",
