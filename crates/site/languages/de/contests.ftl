@@ -27,10 +27,19 @@ round-and = { $from } und { $until }
 round-begins = Beginn
 round-ends = Ende
 round-full-results = Vollständige Ergebnisse
+round-full-results-thaw = nach der Freigabe der Rangliste
 round-frozen = Rangliste eingefroren
 round-frozen-from = ab { $from }
 round-frozen-to = von { $from } bis { $until }
 round-start-clock = Uhr starten ({ $duration })
+round-clock-not-started = Uhr nicht gestartet
+round-start-until = Sie können bis { $time } starten, noch { $left } lang.
+round-shown-in = Die Aufgaben erscheinen in { $time }
+round-opens-itself = Diese Seite öffnet die Runde von selbst, wenn sie beginnt.
+round-start-late = Ein Start jetzt lässt { $left } von { $full }, weil die Runde vorher endet.
+round-start-early =
+    Für die vollen { $full } ist ein Start bis { $until } nötig. Ein späterer Start lässt weniger
+    Zeit, weil die Uhr mit dem Ende der Runde stehen bleibt.
 round-start-hint =
     Sie sehen die Aufgaben, sobald Ihre Uhr läuft. Die Uhr kann nicht angehalten werden.
 
@@ -38,6 +47,9 @@ round-start-hint =
 round-field-hint =
     Zeiten sind in UTC angegeben. Ein leeres Feld bedeutet: kein Beginn oder kein Ende.
 round-field-full-results = Vollständige Ergebnisse ab
+round-field-full-results-empty =
+    Leer: wenn die Runde beginnt, im ICPC-Modus wenn sie endet oder die eingefrorene
+    Rangliste freigegeben wird
 round-field-ranking = Rangliste ab
 round-field-empty = Leer: wenn die Runde beginnt
 round-copy = Runde kopieren
@@ -83,6 +95,9 @@ rules-colour-save = Farbe speichern
 # Members, and the link with which users enter.
 members-none = Kein Mitglied
 members-change = Mitglied hinzufügen, ändern oder entfernen
+members-leave-hint =
+    Wer kein Mitglied ist, kann über den Link wieder beitreten. Um jemanden auszuschließen,
+    disqualifizieren Sie den Teilnehmer.
 members-link = Zugangslink
 members-link-shown =
     Teilnehmer können dem Wettbewerb mit diesem Link beitreten. Er wird nur jetzt angezeigt:
@@ -108,6 +123,14 @@ participant-unofficial = außer Konkurrenz
 participant-delay = Verschiebung { $minutes } min
 participant-extra = Zusatzzeit { $minutes } min
 participant-penalty = Strafzeit { $minutes } min
+participant-disqualified = disqualifiziert
+participant-disqualification = Disqualifikation
+participant-disqualify = Disqualifizieren
+participant-reinstate = Disqualifikation aufheben
+participant-reason = Grund, den der Teilnehmer sieht
+participant-disqualify-hint =
+    Ein disqualifizierter Teilnehmer hat keinen Platz und kann weder einsenden, fragen und drucken
+    noch wieder beitreten. Alles bleibt erhalten, bis die Disqualifikation aufgehoben wird.
 participant-remove = Teilnehmer entfernen
 participant-remove-hint = Nur ein Teilnehmer ohne Einsendungen kann entfernt werden.
 participant-name-of-user = Name (leer: der des Benutzers)

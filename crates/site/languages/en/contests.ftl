@@ -27,15 +27,26 @@ round-and = { $from } and { $until }
 round-begins = Begins
 round-ends = Ends
 round-full-results = Full results
+round-full-results-thaw = after the thaw of the ranking
 round-frozen = Ranking frozen
 round-frozen-from = from { $from }
 round-frozen-to = from { $from } to { $until }
 round-start-clock = Start the clock ({ $duration })
+round-clock-not-started = Clock not started
+round-start-until = You can start until { $time }, for another { $left }.
+round-shown-in = Problems are shown in { $time }
+round-opens-itself = This page opens the round by itself when it begins.
+round-start-late = A start now leaves { $left } of { $full }, because the round ends before.
+round-start-early =
+    To have the full { $full }, start by { $until }. A later start leaves less time, because the
+    clock stops at the end of the round.
 round-start-hint = You see the problems once your clock runs. The clock cannot be stopped.
 
 # The settings of rounds and of their problems.
 round-field-hint = Times are in UTC. An empty field means no beginning or no end.
 round-field-full-results = Full results from
+round-field-full-results-empty =
+    Empty: when the round begins, and in ICPC mode when it ends or, after a freeze, at the thaw
 round-field-ranking = Ranking from
 round-field-empty = Empty: when the round begins
 round-copy = Copy the round
@@ -81,6 +92,9 @@ rules-colour-save = Save the colour
 # Members, and the link with which users enter.
 members-none = Not a member
 members-change = Add, change or remove a member
+members-leave-hint =
+    A user who is not a member can enter again with the link. To exclude a user, disqualify the
+    participant.
 members-link = Entry link
 members-link-shown = Contestants can enter with this link. It is shown only now:
 members-link-make = Create a new link
@@ -104,6 +118,14 @@ participant-unofficial = unofficial
 participant-delay = delay { $minutes } min
 participant-extra = extra time { $minutes } min
 participant-penalty = penalty { $minutes } min
+participant-disqualified = disqualified
+participant-disqualification = Disqualification
+participant-disqualify = Disqualify
+participant-reinstate = Undo the disqualification
+participant-reason = Reason, which the participant sees
+participant-disqualify-hint =
+    A disqualified participant has no place, and can neither submit, ask and print nor enter again.
+    Everything is kept until the disqualification is undone.
 participant-remove = Remove the participant
 participant-remove-hint = Only a participant without submissions can be removed.
 participant-name-of-user = Name (empty: that of the user)

@@ -27,15 +27,26 @@ round-and = { $from } a { $until }
 round-begins = Początek
 round-ends = Koniec
 round-full-results = Pełne wyniki
+round-full-results-thaw = po odmrożeniu rankingu
 round-frozen = Ranking zamrożony
 round-frozen-from = od { $from }
 round-frozen-to = od { $from } do { $until }
 round-start-clock = Uruchom zegar ({ $duration })
+round-clock-not-started = Zegar nieuruchomiony
+round-start-until = Możesz zacząć do { $time }, jeszcze przez { $left }.
+round-shown-in = Zadania pojawią się za { $time }
+round-opens-itself = Ta strona sama otworzy rundę, gdy runda się zacznie.
+round-start-late = Start teraz pozostawia { $left } z { $full }, bo wcześniej kończy się runda.
+round-start-early =
+    Aby mieć pełne { $full }, zacznij do { $until }. Późniejszy start daje mniej czasu, bo zegar
+    zatrzymuje się z końcem rundy.
 round-start-hint = Zadania zobaczysz po uruchomieniu zegara. Zegara nie można zatrzymać.
 
 # The settings of rounds and of their problems.
 round-field-hint = Czasy podaje się w UTC. Puste pole oznacza brak początku albo końca.
 round-field-full-results = Pełne wyniki od
+round-field-full-results-empty =
+    Puste: od początku rundy, a w trybie ICPC od jej końca lub, po zamrożeniu, od odmrożenia
 round-field-ranking = Ranking od
 round-field-empty = Puste: od początku rundy
 round-copy = Skopiuj rundę
@@ -81,6 +92,9 @@ rules-colour-save = Zapisz kolor
 # Members, and the link with which users enter.
 members-none = Nie jest członkiem
 members-change = Dodaj, zmień lub usuń członka
+members-leave-hint =
+    Osoba spoza członków może wejść ponownie przez link. Aby ją wykluczyć, zdyskwalifikuj
+    uczestnika.
 members-link = Link do konkursu
 members-link-shown =
     Zawodnicy mogą dołączyć do konkursu za pomocą tego linku. Jest pokazywany tylko teraz:
@@ -105,6 +119,14 @@ participant-unofficial = poza konkursem
 participant-delay = opóźnienie { $minutes } min
 participant-extra = dodatkowy czas { $minutes } min
 participant-penalty = kara { $minutes } min
+participant-disqualified = zdyskwalifikowany
+participant-disqualification = Dyskwalifikacja
+participant-disqualify = Zdyskwalifikuj
+participant-reinstate = Cofnij dyskwalifikację
+participant-reason = Powód, który widzi uczestnik
+participant-disqualify-hint =
+    Zdyskwalifikowany uczestnik nie ma miejsca i nie może zgłaszać rozwiązań, pytać, drukować ani
+    wejść ponownie. Wszystko zostaje zachowane do cofnięcia dyskwalifikacji.
 participant-remove = Usuń uczestnika
 participant-remove-hint = Można usunąć tylko uczestnika bez zgłoszeń.
 participant-name-of-user = Nazwa (puste: nazwa użytkownika)

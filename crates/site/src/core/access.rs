@@ -3,6 +3,7 @@
 //! Pages ask these functions before they show or change something, and show only those actions that
 //! are allowed. An object that a user may not know of is reported as missing.
 
+use super::participation::State;
 use super::time::Time;
 use super::visibility::Relation;
 use crate::db::contest::{MemberRole, Visibility as ContestVisibility};
@@ -108,6 +109,15 @@ pub fn contest(
 }
 
 impl ContestAccess {
+    /// The access of a participant in a state. The staff may test the contest in every state.
+    #[must_use]
+    pub fn of_participant(self, state: State) -> ContestAccess {
+        ContestAccess {
+            take_part: self.take_part && (self.manage || state.rights().takes_part),
+            ..self
+        }
+    }
+
     /// Whether the user may know that a round exists.
     pub fn sees_round(self, begins: Time, now: Time) -> bool {
         self.view && (self.manage || begins <= now)
@@ -365,6 +375,25 @@ mod tests {
         for (admin, manages, running, expected) in table {
             let found = takes_version(admin, manages, running);
             assert_eq!(found, expected, "{admin} {manages} {running}");
+        }
+    }
+
+    #[test]
+    fn only_the_staff_takes_part_although_it_is_disqualified() {
+        let (public, user) = (ContestVisibility::Public, viewer(Some(Role::User)));
+        let moderator = Some(MemberRole::Moderator);
+        // Role, state: takes part.
+        let table = [
+            (None, State::TakesPart, true),
+            (None, State::Hidden, true),
+            (None, State::Disqualified, false),
+            (moderator, State::Disqualified, true),
+        ];
+        for (role, state, expected) in table {
+            let access = contest(user, public, role).of_participant(state);
+            assert_eq!(access.take_part, expected, "{role:?} {state:?}");
+            assert!(access.view);
+            assert_eq!(access.submits(Time(1), Time(3), Time(2)), expected);
         }
     }
 

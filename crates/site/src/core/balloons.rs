@@ -64,6 +64,9 @@ pub fn balloons(
             for (head, cell) in table.problems.iter().zip(&row.cells) {
                 let Cell::Icpc(cell) = cell else { continue };
                 let delivered = delivered.remove(&(row.participant, head.id));
+                if delivered.is_none() && !row.state.rights().gets_balloons {
+                    continue;
+                }
                 let solved = cell.solved.map(|solved| Solved {
                     submission: solved.submission,
                     submitted_at: times

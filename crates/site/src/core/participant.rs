@@ -4,6 +4,7 @@
 //! opening the round. These rules determine when the round begins and ends for the participant.
 //! Every page uses them instead of the times of the round itself.
 
+use super::freeze::Freeze;
 use super::time::Time;
 use std::time::Duration;
 
@@ -45,6 +46,20 @@ pub struct OwnTimes {
     /// The time until which the participant may start the clock; `None` if there is no clock to
     /// start.
     pub starts_until: Option<Time>,
+}
+
+/// When everything is shown, if the round has the stored time. "Always" is the value of an empty
+/// field: in ICPC mode, the names and results of the tests are secret until the end of the round,
+/// and if the ranking is frozen, until the thaw. A teacher who wants to show them at once enters a
+/// time before the round begins.
+pub fn full_results(stored: Time, is_icpc: bool, ends: Time, freeze: Freeze) -> Time {
+    if !is_icpc || stored != Time::ALWAYS {
+        stored
+    } else if freeze.from == Time::NEVER {
+        ends
+    } else {
+        ends.max(freeze.thaw)
+    }
 }
 
 impl Schedule {
@@ -91,6 +106,58 @@ impl Schedule {
             starts_until,
         }
     }
+}
+
+/// The time of a participant who starts the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// The time with a start now.
+    pub left: Duration,
+    /// The time with a start that is early enough.
+    pub full: Duration,
+    /// The last start with the full time.
+    pub full_until: Time,
+}
+
+impl Schedule {
+    /// The time of a participant who starts the clock now; `None` if there is no clock to start.
+    pub fn allowance(self, personal: Personal, now: Time) -> Option<Allowance> {
+        let window = self.window?;
+        let until = self.times(personal).starts_until?;
+        if now >= until {
+            return None;
+        }
+        let started_at = Some(now);
+        let started = self.times(Personal {
+            started_at,
+            ..personal
+        });
+        let micros = |time: i64| Duration::from_micros(time.max(0).unsigned_abs());
+        let back = i64::try_from(window.as_micros()).unwrap_or(i64::MAX);
+        Some(Allowance {
+            left: micros(started.ends.0.saturating_sub(now.0)),
+            full: window + personal.extra,
+            full_until: Time(until.0.saturating_sub(back)),
+        })
+    }
+}
+
+impl OwnTimes {
+    /// The next time at which a page about the round changes by itself.
+    pub fn next_change(self, now: Time) -> Time {
+        let until = self.starts_until.unwrap_or(Time::NEVER);
+        let times = [self.opens, self.begins, self.ends, until];
+        let next = times.into_iter().filter(|time| *time > now).min();
+        next.unwrap_or(Time::NEVER)
+    }
+}
+
+/// The rounds that begin next for a viewer: those with the earliest of the times `opens`. Times at
+/// which rounds never begin announce nothing.
+pub fn next_opening(opens: impl Iterator<Item = Time> + Clone, now: Time) -> Option<Time> {
+    opens
+        .filter(|time| now < *time && *time != Time::NEVER)
+        .min()
 }
 
 /// The time shifted by a duration. "Always" and "never" do not change.
@@ -192,6 +259,89 @@ mod tests {
                 expected,
                 "{schedule:?} {personal:?}"
             );
+        }
+    }
+
+    #[test]
+    fn late_start_of_a_clock_leaves_less_time() {
+        let schedule = Schedule {
+            begins: s(100),
+            ends: s(200),
+            full_results: s(200),
+            window: Some(Duration::from_secs(45)),
+        };
+        // Delay, extra, now: time left, full time, last start with the full time.
+        let table = [
+            (0, 0, 100, Some((45, 45, 155))),
+            (0, 0, 155, Some((45, 45, 155))),
+            (0, 0, 156, Some((44, 45, 155))),
+            (0, 0, 199, Some((1, 45, 155))),
+            (0, 0, 200, None),
+            (10, 0, 200, Some((10, 45, 165))),
+            (0, 9, 190, Some((19, 54, 155))),
+            (0, 9, 200, None),
+        ];
+        for (delay, extra, now, expected) in table {
+            let found = schedule.allowance(personal(delay, extra, None), s(now));
+            let expected = expected.map(|(left, full, until)| Allowance {
+                left: Duration::from_secs(left),
+                full: Duration::from_secs(full),
+                full_until: s(until),
+            });
+            assert_eq!(found, expected, "{delay} {extra} at {now}");
+        }
+        let started = personal(0, 0, Some(s(120)));
+        assert_eq!(schedule.allowance(started, s(130)), None);
+        let shared = Schedule {
+            window: None,
+            ..schedule
+        };
+        assert_eq!(shared.allowance(Personal::default(), s(130)), None);
+    }
+
+    #[test]
+    fn next_change_and_opening_are_the_earliest_that_follow() {
+        let schedule = Schedule {
+            begins: s(100),
+            ends: s(200),
+            full_results: s(200),
+            window: None,
+        };
+        let times = schedule.times(personal(7, 0, None));
+        for (now, expected) in [(0, s(107)), (107, s(207)), (207, Time::NEVER)] {
+            assert_eq!(times.next_change(s(now)), expected, "{now}");
+        }
+        let opens = [s(300), Time::NEVER, s(100), Time::ALWAYS, s(200)];
+        for (now, expected) in [(50, Some(100)), (100, Some(200)), (300, None)] {
+            let found = next_opening(opens.into_iter(), s(now));
+            assert_eq!(found, expected.map(s), "{now}");
+        }
+    }
+
+    #[test]
+    fn full_results_of_an_empty_field_wait_for_the_end_in_icpc_mode() {
+        let (icpc, points) = (true, false);
+        let (always, never) = (Time::ALWAYS, Time::NEVER);
+        // Stored time, mode, end, freeze, thaw: the time of the full results.
+        let table = [
+            (always, points, s(200), never, never, always),
+            (always, points, s(200), s(150), s(250), always),
+            (s(120), points, s(200), never, never, s(120)),
+            (always, icpc, s(200), never, never, s(200)),
+            (always, icpc, never, never, never, never),
+            // A thaw without a freeze has no effect.
+            (always, icpc, s(200), never, s(250), s(200)),
+            (always, icpc, s(200), s(150), s(250), s(250)),
+            (always, icpc, s(200), s(150), s(180), s(200)),
+            // The thaw is a button that has not been pressed.
+            (always, icpc, s(200), s(150), never, never),
+            (s(50), icpc, s(200), s(150), s(250), s(50)),
+            (s(300), icpc, s(200), never, never, s(300)),
+        ];
+        for (stored, is_icpc, ends, from, thaw, expected) in table {
+            let freeze = Freeze { from, thaw };
+            let found = full_results(stored, is_icpc, ends, freeze);
+            assert_eq!(found, expected, "{stored} {is_icpc} {ends} {freeze:?}");
         }
     }
 

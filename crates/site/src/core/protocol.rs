@@ -104,6 +104,19 @@ impl Protocol {
         }
     }
 
+    /// The part that has a meaning with this verdict. A source that does not compile has run on no
+    /// test, so a table of tests would contain only their names.
+    #[must_use]
+    pub fn of_verdict(self, verdict: Option<Verdict>) -> Protocol {
+        if verdict != Some(Verdict::CompileError) {
+            return self;
+        }
+        Protocol {
+            messages: self.messages,
+            ..Protocol::default()
+        }
+    }
+
     /// The part that each viewer of the submission sees: the initial tests.
     #[must_use]
     pub fn initial_part(self) -> Protocol {
@@ -217,6 +230,24 @@ mod tests {
             (None, None)
         );
         assert_eq!(part.messages, "warning");
+    }
+
+    #[test]
+    fn source_that_does_not_compile_has_messages_but_no_tests() {
+        let protocol = Protocol {
+            messages: "error".to_owned(),
+            groups: vec![Group::default()],
+            tests: vec![test("1", true, None), test("2", false, None)],
+        };
+        for verdict in [None, Some(Verdict::WrongAnswer)] {
+            assert_eq!(protocol.clone().of_verdict(verdict), protocol);
+        }
+        let expected = Protocol {
+            messages: "error".to_owned(),
+            ..Protocol::default()
+        };
+        let found = protocol.of_verdict(Some(Verdict::CompileError));
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -48,6 +48,7 @@ mod tests {
     use super::super::score::Score;
     use super::super::standings::Total;
     use super::*;
+    use crate::core::participation::State;
 
     fn row(place: usize, participant: i64, total: i64) -> Row {
         Row {
@@ -56,8 +57,7 @@ mod tests {
             name: String::new(),
             organization: String::new(),
             group: String::new(),
-            hidden: false,
-            unofficial: false,
+            state: State::TakesPart,
             total: Total::Points(Score(total)),
             cells: Vec::new(),
         }

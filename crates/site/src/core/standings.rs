@@ -7,6 +7,7 @@ use super::access::ContestAccess;
 use super::finals;
 use super::icpc;
 use super::participant::OwnTimes;
+use super::participation::State;
 use super::points::{self, Final};
 use super::score::Score;
 use super::time::Time;
@@ -105,8 +106,7 @@ pub struct Row {
     pub name: String,
     pub organization: String,
     pub group: String,
-    pub hidden: bool,
-    pub unofficial: bool,
+    pub state: State,
     pub total: Total,
     pub cells: Vec<Cell>,
 }
@@ -203,7 +203,7 @@ impl Data {
 
     /// The groups of the participants that an audience sees.
     pub fn groups(&self, audience: Audience) -> Vec<&str> {
-        let is_seen = |one: &&Entry| audience == Audience::Staff || !one.hidden;
+        let is_seen = |one: &&Entry| audience == Audience::Staff || one.state().rights().is_public;
         let seen = self.participants.iter().filter(is_seen);
         let all = seen.map(|one| one.group_name.as_str());
         let mut groups: Vec<&str> = all.filter(|group| !group.is_empty()).collect();
@@ -248,7 +248,7 @@ impl<'a> Maker<'a> {
                 .group
                 .as_ref()
                 .is_none_or(|group| *group == one.group_name);
-            fits && (is_staff || !one.hidden)
+            fits && (is_staff || one.state().rights().is_public)
         });
         let mut submissions = Index::new();
         for one in &data.submissions {
@@ -330,8 +330,7 @@ impl<'a> Maker<'a> {
             name: one.shown_name().to_owned(),
             organization: one.organization.clone(),
             group: one.group_name.clone(),
-            hidden: one.hidden,
-            unofficial: one.unofficial,
+            state: one.state(),
             total: total(&cells, mode, minutes, one.penalty_minutes),
             cells,
         };
@@ -441,7 +440,7 @@ fn head(problem: &RoundProblem) -> Head {
 
 /// Whether a participant has a place.
 fn is_ranked(one: &Entry) -> bool {
-    !one.hidden && !one.unofficial
+    one.state().rights().has_place
 }
 
 /// A participant with submissions is listed. In ICPC mode, teams and contestants without a team are
@@ -482,7 +481,7 @@ fn total(cells: &[Cell], mode: Mode, minutes_of_wrong: i64, adjustment: i64) -> 
 /// Gives places to sorted rows.
 fn place(rows: &mut [Row]) {
     let mut above: Option<(Total, usize)> = None;
-    let ranked = rows.iter_mut().filter(|row| !row.hidden && !row.unofficial);
+    let ranked = rows.iter_mut().filter(|row| row.state.rights().has_place);
     for (number, row) in (1..).zip(ranked) {
         let place = match above {
             Some((total, place)) if total.key() == row.total.key() => place,

@@ -3,7 +3,7 @@
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::freeze::Freeze;
-use crate::core::participant::Schedule;
+use crate::core::participant::{Schedule, full_results};
 use crate::core::time::Time;
 
 text_enum! {
@@ -88,6 +88,8 @@ record! {
         ends: Time,
         full_results: Time,
         mode: Mode,
+        freeze_at: Time,
+        thaw_at: Time,
         window_seconds: Option<i64>,
     }
 }
@@ -97,7 +99,14 @@ macro_rules! schedule {
         impl $record {
             /// The times that apply to all participants.
             pub fn schedule(&self) -> Schedule {
-                Schedule::new(self.begins, self.ends, self.full_results, self.window_seconds)
+                let is_icpc = self.mode == Mode::Icpc;
+                let shown = full_results(self.full_results, is_icpc, self.ends, self.freeze());
+                Schedule::new(self.begins, self.ends, shown, self.window_seconds)
+            }
+
+            /// When the ranking is frozen.
+            pub fn freeze(&self) -> Freeze {
+                Freeze { from: self.freeze_at, thaw: self.thaw_at }
             }
         }
     )* };
@@ -114,14 +123,6 @@ impl Round {
             freeze_at: self.freeze_at,
             thaw_at: self.thaw_at,
             window_seconds: self.window_seconds,
-        }
-    }
-
-    /// When the ranking is frozen.
-    pub fn freeze(&self) -> Freeze {
-        Freeze {
-            from: self.freeze_at,
-            thaw: self.thaw_at,
         }
     }
 }
@@ -200,7 +201,7 @@ macro_rules! round_problems {
         concat!(
             "SELECT round_problem.id, round_id, contest_id, problem_id, version_id, label,
                 round_problem.name, final_method, reveal, allow_judge, colour, begins, ends,
-                full_results, mode, window_seconds
+                full_results, mode, freeze_at, thaw_at, window_seconds
              FROM round_problem JOIN round ON round.id = round_id ",
             $rest
         )

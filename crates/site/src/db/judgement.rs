@@ -67,6 +67,7 @@ record! {
     Details {
         fault: Option<String>,
         protocol: Option<String>,
+        verdict: Option<Verdict>,
     }
 }
 
@@ -437,7 +438,7 @@ pub async fn history(db: &Db, submission_id: i64) -> Result<Vec<Past>> {
 /// The protocol of a judgement.
 pub async fn details(db: &Db, id: i64) -> Result<Option<Details>> {
     db.first(
-        "SELECT fault, protocol FROM judgement WHERE id = $1",
+        "SELECT fault, protocol, verdict FROM judgement WHERE id = $1",
         values![id],
     )
     .await

@@ -81,6 +81,12 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
              WHERE participant_id IN (SELECT other.id FROM participant AS other
                 JOIN participant AS own ON own.contest_id = other.contest_id
                 WHERE other.user_id = $1 AND own.user_id = $2)",
+            // A disqualification is that of the person.
+            "UPDATE participant SET disqualified = (SELECT other.disqualified
+                FROM participant AS other WHERE other.contest_id = participant.contest_id
+                AND other.user_id = $1)
+             WHERE user_id = $2 AND disqualified IS NULL AND contest_id IN
+                (SELECT contest_id FROM participant WHERE user_id = $1)",
             "UPDATE participant SET user_id = $2 WHERE user_id = $1 AND contest_id NOT IN
                 (SELECT contest_id FROM participant WHERE user_id = $2)",
         ]),

@@ -6,6 +6,7 @@
 use super::contest::MemberRole;
 use super::{Executor, Result, Tx, record, values};
 use crate::core::participant::Personal;
+use crate::core::participation::State;
 use crate::core::time::Time;
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ record! {
         delay_seconds: i64,
         extra_seconds: i64,
         penalty_minutes: i64,
+        /// The reason for which the staff has disqualified the participant.
+        disqualified: Option<String>,
     }
 }
 
@@ -43,6 +46,8 @@ record! {
         delay_seconds: i64,
         extra_seconds: i64,
         penalty_minutes: i64,
+        /// The reason for which the staff has disqualified the participant.
+        disqualified: Option<String>,
         /// The role of the user.
         role: Option<MemberRole>,
         /// The team to which the user belongs.
@@ -87,6 +92,19 @@ pub fn personal(delay_seconds: i64, extra_seconds: i64, started_at: Option<Time>
     }
 }
 
+macro_rules! states {
+    ($($record:ident),*) => { $(
+        impl $record {
+            /// How the participant takes part.
+            pub fn state(&self) -> State {
+                State::of(self.unofficial, self.hidden, self.disqualified.is_some())
+            }
+        }
+    )* };
+}
+
+states!(Participant, Entry);
+
 impl Entry {
     /// The display name.
     pub fn shown_name(&self) -> &str {
@@ -101,7 +119,7 @@ macro_rules! participants {
     ($rest:literal) => {
         concat!(
             "SELECT id, contest_id, user_id, name, organization, group_name, hidden, unofficial,
-                delay_seconds, extra_seconds, penalty_minutes
+                delay_seconds, extra_seconds, penalty_minutes, disqualified
              FROM participant ",
             $rest
         )
@@ -129,7 +147,8 @@ pub async fn most_additional(db: impl Executor, contest_id: i64) -> Result<Durat
     Ok(sums.max().unwrap_or_default())
 }
 
-/// The participant that a user belongs to in a contest: the team, or the user alone.
+/// The participant that a user belongs to in a contest: the team, or the user alone. A participant
+/// that is disqualified comes first, so that no other one hides it.
 pub async fn of_user(
     db: impl Executor,
     contest_id: i64,
@@ -139,7 +158,7 @@ pub async fn of_user(
         participants!(
             "WHERE contest_id = $1 AND (user_id = $2 OR id IN (SELECT participant_id
                 FROM team_member WHERE contest_id = $1 AND user_id = $2))
-             ORDER BY user_id NULLS FIRST LIMIT 1"
+             ORDER BY disqualified IS NULL, user_id NULLS FIRST LIMIT 1"
         ),
         values![contest_id, user_id],
     )
@@ -237,6 +256,15 @@ pub async fn update(tx: &mut Tx, id: i64, fields: &Fields) -> Result<u64> {
     .await
 }
 
+/// Disqualifies a participant for a reason, or with `None`, lets the participant take part again.
+pub async fn disqualify(tx: &mut Tx, id: i64, reason: Option<&str>) -> Result<u64> {
+    tx.execute(
+        "UPDATE participant SET disqualified = $2 WHERE id = $1",
+        values![id, reason.map(str::to_owned)],
+    )
+    .await
+}
+
 /// Whether a participant has submissions.
 pub async fn has_submissions(db: impl Executor, id: i64) -> Result<bool> {
     let rows = db
@@ -299,7 +327,7 @@ pub async fn all(db: impl Executor, contest_id: i64) -> Result<Vec<Entry>> {
     db.all(
         "SELECT participant.id, participant.user_id, participant.name, users.name AS user_name,
             login, organization, group_name, hidden, unofficial, delay_seconds, extra_seconds,
-            penalty_minutes, membership.role, team_member.participant_id AS team_id
+            penalty_minutes, disqualified, membership.role, team_member.participant_id AS team_id
          FROM participant
          LEFT JOIN users ON users.id = participant.user_id
          LEFT JOIN membership ON membership.contest_id = participant.contest_id

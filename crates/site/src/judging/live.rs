@@ -6,6 +6,7 @@
 use crate::core::protocol::Test;
 use crate::db::clarification::Clarification;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::broadcast;
 
@@ -50,6 +51,8 @@ pub struct Live {
     changes: broadcast::Sender<Change>,
     jobs: broadcast::Sender<i64>,
     notes: broadcast::Sender<Note>,
+    contests: broadcast::Sender<i64>,
+    streams: AtomicU64,
     running: Mutex<HashMap<i64, Progress>>,
 }
 
@@ -60,6 +63,8 @@ impl Live {
             changes: broadcast::Sender::new(BACKLOG),
             jobs: broadcast::Sender::new(BACKLOG),
             notes: broadcast::Sender::new(BACKLOG),
+            contests: broadcast::Sender::new(BACKLOG),
+            streams: AtomicU64::new(0),
             running: Mutex::default(),
         }
     }
@@ -95,6 +100,22 @@ impl Live {
     pub fn noted(&self, note: Note) {
         // Without readers, there is nothing to do.
         let _ = self.notes.send(note);
+    }
+
+    /// The contests whose rounds or participants change from now on.
+    pub fn subscribe_contests(&self) -> broadcast::Receiver<i64> {
+        self.contests.subscribe()
+    }
+
+    /// Reports that the staff has changed the rounds, problems or participants of a contest.
+    pub fn contest_changed(&self, id: i64) {
+        // Without readers, there is nothing to do.
+        let _ = self.contests.send(id);
+    }
+
+    /// The number of a new stream.
+    pub fn next_stream(&self) -> u64 {
+        self.streams.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The progress of a judgement, if it runs.

@@ -27,7 +27,7 @@ impl Program<'_> {
         self.read(Browser::new(self.site).get_as(&self.token, &format!("/api/v1{path}")))
     }
 
-    fn post(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
+    pub fn post(&self, path: &str, key: &str, body: &Value) -> (u16, Value) {
         let path = format!("/api/v1{path}");
         let body = body.to_string();
         self.read(Browser::new(self.site).post_json(&self.token, &path, key, &body))

@@ -27,11 +27,13 @@ mod limits;
 mod lists;
 mod load;
 mod oidc;
+mod opening;
 mod rights;
 mod rounds;
 mod search;
 mod shares;
 mod staff;
+mod states;
 mod statements;
 mod talk;
 mod uploads;
@@ -153,12 +155,13 @@ fn strangers_do_not_learn_that_private_things_exist() {
             let page = eve.get(list).body;
             assert!(!page.contains("Cup") && !page.contains("Sum"), "{page}");
         }
-        // A round that has not begun does not exist for contestants.
+        // The problems of a round that has not begun do not exist for contestants.
         let mut later = support::contest::round("");
         later[1].1 = "2998-01-01T00:00";
         assert_eq!(admin.post(&format!("/rounds/{round}"), &later).status, 303);
         assert_eq!(bob.get(&format!("/round-problems/{problem}")).status, 404);
-        assert!(!bob.get(&format!("/contests/{id}")).body.contains("Round"));
+        let page = bob.get(&format!("/contests/{id}")).body;
+        assert!(page.contains("Begins in") && !page.contains("Sum"), "{page}");
     });
 }
 

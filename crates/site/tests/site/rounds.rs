@@ -1,6 +1,7 @@
 //! ICPC mode, freeze and thaw, teams, personal times, and rankings that follow changes.
 
 use crate::RIGHT;
+use crate::api::{Program, token};
 use crate::support::contest::first_admin;
 use crate::support::{Browser, Site, archive, files_of_sum, with_each};
 use serde_json::Value;
@@ -169,6 +170,71 @@ fn frozen_ranking_hides_results_until_an_owner_thaws_it() {
         assert_eq!(cell(&json, "bob")["wrong"], 1);
         assert!(cell(&json, "bob")["minute"].is_i64());
         assert_ne!(cup.etag(&mut eve), etag);
+    });
+}
+
+#[test]
+fn hidden_tests_of_an_icpc_round_are_secret_until_its_end() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let cup = Cup::new(&mut admin);
+        let round = format!("/rounds/{}", cup.round);
+        let times = |ends, full_results| {
+            [
+                ("name", "Round"),
+                ("begins", PAST),
+                ("ends", ends),
+                ("full_results", full_results),
+                ("ranking_from", ""),
+            ]
+        };
+        assert_eq!(admin.post(&round, &times(FUTURE, "")).status, 303);
+        assert_eq!(cup.rules(&mut admin, "", ""), 303);
+        let mut bob = user(&site, "bob");
+        let wrong = cup.submit(&mut bob, WRONG);
+        let broken = cup.submit(&mut bob, b"print(");
+        let token = token(&mut bob, "read");
+        let program = Program { site: &site, token };
+        bob.wait_for(&wrong, "Wrong answer");
+        bob.wait_for(&broken, "Compile error");
+        admin.wait_for(&wrong, "hidden-test");
+        let shows = |bob: &mut Browser| {
+            let page = bob.get(&wrong).body.contains("hidden-test");
+            let (_, found) = program.get(&wrong);
+            assert_eq!(found["verdict"], "wrong_answer", "{found}");
+            assert_eq!(found["full_protocol"], page, "{found}");
+            assert_eq!(found.to_string().contains("hidden-test"), page, "{found}");
+            page
+        };
+        let own = format!("/contests/{}/submissions", cup.contest);
+        assert!(!shows(&mut bob) && !bob.get(&own).body.contains("hidden-test"));
+        assert!(bob.get(&wrong).body.contains("Full results: "));
+        // A frozen ranking keeps them secret beyond the end of the round.
+        assert_eq!(cup.rules(&mut admin, "", "2020-01-01T00:00"), 303);
+        assert_eq!(
+            admin.post(&round, &times("2020-01-01T01:00", "")).status,
+            303
+        );
+        assert!(!shows(&mut bob));
+        assert_eq!(admin.post(&format!("{round}/thaw"), &[]).status, 303);
+        assert!(shows(&mut bob));
+        // A time of the teacher replaces the default.
+        assert_eq!(admin.post(&round, &times(FUTURE, FUTURE)).status, 303);
+        assert!(!shows(&mut bob));
+        assert_eq!(admin.post(&round, &times(FUTURE, PAST)).status, 303);
+        assert!(shows(&mut bob));
+        // A program that does not compile has results of no test, even for the staff.
+        for browser in [&mut bob, &mut admin] {
+            let page = browser.get(&broken).body;
+            assert!(page.contains("SyntaxError"), "{page}");
+            assert!(
+                !page.contains("hidden-test") && !page.contains("Not judged"),
+                "{page}"
+            );
+        }
+        let (_, found) = program.get(&broken);
+        assert_eq!(found["tests"].as_array().map(Vec::len), Some(0), "{found}");
+        assert_eq!(found["groups"].as_array().map(Vec::len), Some(0), "{found}");
     });
 }
 

@@ -54,7 +54,8 @@ impl View<'_> {
     fn rows(&self, rounds: &[&Round], mode: Mode) -> Rows {
         let mut rows = Rows::new();
         for one in &self.data.participants {
-            if one.hidden && self.scope.audience == Audience::Public {
+            let is_secret = one.hidden || one.disqualified.is_some();
+            if is_secret && self.scope.audience == Audience::Public {
                 continue;
             }
             if let Some(group) = &self.scope.group
@@ -115,7 +116,7 @@ impl View<'_> {
             .participants
             .iter()
             .find(|one| one.id == participant);
-        one.is_some_and(|one| !one.hidden && !one.unofficial)
+        one.is_some_and(|one| !one.hidden && !one.unofficial && one.disqualified.is_none())
     }
 
     fn attempts(&self, one: &Entry, problem: &RoundProblem) -> Vec<&Brief> {

@@ -46,6 +46,8 @@ pub fn problem(id: i64, round_id: i64) -> RoundProblem {
         ends: at(400),
         full_results: at(400),
         mode: Mode::Points,
+        freeze_at: Time::NEVER,
+        thaw_at: Time::NEVER,
         window_seconds: None,
     }
 }
@@ -64,6 +66,7 @@ pub fn entry(id: i64) -> Entry {
         delay_seconds: 0,
         extra_seconds: 0,
         penalty_minutes: 0,
+        disqualified: None,
         role: Some(MemberRole::Contestant),
         team_id: None,
     }
@@ -289,6 +292,7 @@ fn contests() -> impl Strategy<Value = Data> {
                 .map(|(id, (flags, delay, adjustment, is_team, in_team))| Entry {
                     hidden: flags % 4 == 0,
                     unofficial: flags % 5 == 0,
+                    disqualified: (flags % 7 == 0).then(String::new),
                     group_name: if flags % 2 == 0 { "g" } else { "" }.to_owned(),
                     delay_seconds: delay * 90,
                     penalty_minutes: adjustment * 20,

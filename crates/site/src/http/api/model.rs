@@ -112,7 +112,8 @@ pub struct Round {
     pub begins: Option<String>,
     /// When it ends.
     pub ends: Option<String>,
-    /// When contestants see full results.
+    /// When contestants see full results. In ICPC mode, an absent time means never, or not before
+    /// the staff thaws the ranking.
     pub full_results: Option<String>,
     /// The problems in order.
     pub problems: Vec<ContestProblem>,
@@ -121,13 +122,14 @@ pub struct Round {
 impl Round {
     /// A round with its problems.
     pub fn of(round: StoredRound, problems: &[RoundProblem]) -> Round {
+        let full_results = round.schedule().full_results;
         let own = problems.iter().filter(|one| one.round_id == round.id);
         Round {
             id: round.id,
             name: round.name,
             begins: round.begins.rfc3339(),
             ends: round.ends.rfc3339(),
-            full_results: round.full_results.rfc3339(),
+            full_results: full_results.rfc3339(),
             problems: own
                 .map(|one| ContestProblem {
                     id: one.id,

@@ -2,8 +2,8 @@
 // keyboard.
 
 const clock = document.getElementById('clock');
-// How far the server's clock is ahead of the browser's.
-const ahead = clock ? Date.parse(clock.dateTime) - Date.now() : 0;
+// How far the server's clock is ahead of the browser's, in milliseconds.
+const ahead = clock ? Number(clock.dataset.now) - Date.now() : 0;
 const two = (number) => String(number).padStart(2, '0');
 
 // "2 days" in the language of the page.
@@ -19,22 +19,32 @@ function spanWords(milliseconds) {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-// Reloads the page after a countdown, unless the user has started to type. All browsers reach the
-// end at the same time, so each waits for a random time.
+// Milliseconds until the end of a countdown.
+const leftOf = (element) => Date.parse(element.dateTime) - (Date.now() + ahead);
+
+// Reloads the page within two seconds after a countdown, unless the user has started to type. All
+// browsers reach the end at the same time, so each waits for a random time. A page that follows a
+// stream waits longer, because the stream usually replaces the countdown before.
 let isEnding = false;
-function endCountdown() {
+function endCountdown(left) {
   if (isEnding || document.querySelector('form textarea, form input[type=file]')) return;
   isEnding = true;
-  setTimeout(() => location.reload(), 1500 + Math.random() * 4000);
+  const [least, spread] = document.querySelector('meta[name=live]') ? [1200, 600] : [100, 1700];
+  setTimeout(() => {
+    isEnding = false;
+    const isOver = (element) => leftOf(element) <= 0;
+    if ([...document.querySelectorAll('time[data-until]')].some(isOver)) location.reload();
+  }, Math.max(0, left) + least + Math.random() * spread);
 }
 
 function tick() {
   const now = new Date(Date.now() + ahead);
   if (clock) clock.textContent = now.toISOString().slice(11, 19);
   for (const element of document.querySelectorAll('time[data-until]')) {
-    const left = Date.parse(element.dateTime) - now;
+    const left = leftOf(element);
     element.textContent = spanWords(left);
-    if (left <= 0) endCountdown();
+    // The next tick may be late.
+    if (left <= 1500) endCountdown(left);
   }
 }
 

@@ -1,6 +1,6 @@
 //! Members of contests, and the links with which users enter.
 
-use super::view::{ContestView, Managed};
+use super::view::{ContestView, Managed, check_user};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::core::token::Token;
@@ -54,6 +54,7 @@ async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>)
             (select("role", t::Role, &ROLES, "contestant"))
             button { (t::Save) }
         }
+        p.hint { (t::MembersLeaveHint) }
         h2 { (t::MembersLink) }
         @if let Some(link) = link {
             p { (t::MembersLinkShown) }
@@ -174,6 +175,7 @@ pub async fn enter(Ctx { app, session }: Ctx, Path(token): Path<String>) -> Page
     };
     let mut tx = app.db.begin().await?;
     let contest = contest_of_link(&mut tx, &token).await?;
+    check_user(&mut tx, contest.id, user).await?;
     contest::join(
         &mut tx,
         contest.id,

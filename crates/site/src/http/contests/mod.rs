@@ -3,6 +3,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `view` | a contest as its viewer may see it |
+//! | `overview` | the first page of a contest, which follows the times of its rounds |
 //! | `rounds`, `rules` | rounds and their problems; their scoring |
 //! | `members` | members and entry links |
 //! | `participants`, `clocks` | users and teams, and their own times |
@@ -13,10 +14,11 @@
 
 pub mod balloons;
 pub mod clarifications;
-mod clocks;
+pub mod clocks;
 pub mod contest_files;
 mod members;
 pub mod notices;
+mod overview;
 mod participants;
 mod prints;
 pub mod ranking;
@@ -31,7 +33,7 @@ use crate::http::problems::{MAX_NAME, Place};
 use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, page};
-use crate::http::web::parts::{PAGE_ROWS, button_link, check_name, empty, round_state, select};
+use crate::http::web::parts::{PAGE_ROWS, button_link, check_name, empty, select};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::text::t;
@@ -42,7 +44,7 @@ use axum::routing::{get, post};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
-use view::{Managed, Viewed};
+use view::Managed;
 
 /// Pages that receive large files.
 pub fn uploads() -> Router<Arc<App>> {
@@ -62,7 +64,8 @@ pub fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/contests", get(list))
         .route("/contests/new", get(form).post(create))
-        .route("/contests/{id}", get(show))
+        .route("/contests/{id}", get(overview::show))
+        .route("/contests/{id}/overview/live", get(overview::live))
         .route("/contests/{id}/edit", get(edit_form).post(edit))
         .route("/contests/{id}/rounds", post(rounds::create))
         .route("/contests/{id}/ranking", get(ranking::show))
@@ -83,6 +86,14 @@ pub fn routes() -> Router<Arc<App>> {
         .route(
             "/participants/{id}/remove",
             post(participants::remove_member),
+        )
+        .route(
+            "/participants/{id}/disqualify",
+            post(participants::disqualify),
+        )
+        .route(
+            "/participants/{id}/reinstate",
+            post(participants::reinstate),
         )
         .route("/participants/{id}/delete", post(participants::delete))
         .route(
@@ -244,55 +255,6 @@ pub async fn create(Ctx { app, session }: Ctx, Form(fields): Form<Fields>) -> Pa
     contest::join(&mut tx, id, user, MemberRole::Owner, now).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/contests/{id}/edit")).into_response())
-}
-
-/// `GET /contests/{id}`.
-pub async fn show(Viewed(Ctx { app, session }, view): Viewed) -> Page {
-    let id = view.contest.id;
-    let now = Time::now();
-    let rounds = contest::rounds(&app.db, id).await?;
-    let problems = contest::problems(&app.db, id).await?;
-    let rounds: Vec<_> = rounds
-        .into_iter()
-        .map(|round| (view.times(round.id, round.schedule()), round))
-        .filter(|(times, _)| view.access.sees_round(times.opens, now))
-        .collect();
-    let main = html! {
-        (view.top(&session, None))
-        @for (times, round) in &rounds {
-            section.round {
-                header {
-                    h2 { (round.name) }
-                    (round_state(times.begins, times.ends, now))
-                }
-                (clocks::facts(round, times))
-                @if view.access.sees_round(times.begins, now) {
-                    ul.problems {
-                        @for one in problems.iter().filter(|one| one.round_id == round.id) {
-                            li {
-                                a href={ "/round-problems/" (one.id) } {
-                                    b { (one.label) } " " (one.name)
-                                }
-                            }
-                        }
-                    }
-                }
-                @if view.access.take_part && !view.access.manage {
-                    (clocks::start_form(round, times, now))
-                }
-                @if view.access.manage {
-                    p { a.button.second href={ "/rounds/" (round.id) } { (t::ContestChangeRound) } }
-                }
-            }
-        }
-        @if rounds.is_empty() {
-            @let next = format!("/contests/{id}/edit");
-            @let next: Option<(&str, &dyn Render)> =
-                view.access.manage.then_some((&next, &t::ContestAddRound));
-            (empty(t::ContestNoRound, next))
-        }
-    };
-    Ok(page(&session, &view.contest.name, main).into_response())
 }
 
 /// `GET /contests/{id}/edit`.

@@ -20,6 +20,8 @@ use serde::Deserialize;
 
 /// The largest delay, extra time and adjustment, in minutes.
 const MAX_MINUTES: i64 = 60 * 24 * 366;
+/// The maximum length of the reason for a disqualification, in characters.
+const MAX_REASON: usize = 500;
 
 /// `GET /contests/{id}/participants`.
 pub async fn list(Managed(Ctx { app, session }, view): Managed) -> Page {
@@ -56,7 +58,7 @@ fn row(one: &Entry, members: &[TeamMember]) -> Markup {
         .filter(|member| member.participant_id == one.id);
     let members: Vec<&str> = members.map(|member| member.login.as_str()).collect();
     html! {
-        tr.ignored[one.hidden || one.team_id.is_some()] {
+        tr.ignored[!one.state().rights().is_public || one.team_id.is_some()] {
             td { a href={ "/participants/" (one.id) } { (one.shown_name()) } }
             td {
                 @match &one.login {
@@ -75,6 +77,9 @@ fn row(one: &Entry, members: &[TeamMember]) -> Markup {
 
 fn differences(one: &Entry) -> Markup {
     let mut list: Vec<Box<dyn Message>> = Vec::new();
+    if one.disqualified.is_some() {
+        list.push(Box::new(t::ParticipantDisqualified));
+    }
     if one.hidden {
         list.push(Box::new(t::ParticipantHidden));
     }
@@ -146,6 +151,7 @@ pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
         h2 { (title) }
         (form(&one))
         @if one.user_id.is_none() { (team(id, &members)) }
+        (disqualification(&one))
         h2 { (t::Remove) }
         form method="post" action={ "/participants/" (id) "/delete" } {
             button { (t::ParticipantRemove) }
@@ -184,6 +190,58 @@ fn form(one: &Participant) -> Markup {
         }
         p.hint { (t::ParticipantTimesHint) }
     }
+}
+
+/// The form that disqualifies a participant, or undoes it.
+fn disqualification(one: &Participant) -> Markup {
+    html! {
+        h2 { (t::ParticipantDisqualification) }
+        @if let Some(reason) = &one.disqualified {
+            p { span.chip.bad { (t::ParticipantDisqualified) } " " (reason) }
+            form method="post" action={ "/participants/" (one.id) "/reinstate" } {
+                button { (t::ParticipantReinstate) }
+            }
+        } @else {
+            form.fields method="post" action={ "/participants/" (one.id) "/disqualify" } {
+                label { (t::ParticipantReason) input name="reason" maxlength=(MAX_REASON); }
+                button { (t::ParticipantDisqualify) }
+            }
+        }
+        p.hint { (t::ParticipantDisqualifyHint) }
+    }
+}
+
+/// The fields of `POST /participants/{id}/disqualify`.
+#[derive(Deserialize)]
+pub struct Disqualification {
+    reason: String,
+}
+
+/// `POST /participants/{id}/disqualify`.
+pub async fn disqualify(
+    Ctx { app, session }: Ctx,
+    Path(id): Path<i64>,
+    Form(form): Form<Disqualification>,
+) -> Page {
+    let reason = form.reason.trim();
+    if reason.chars().count() > MAX_REASON {
+        return Err(Mistake::TextLength { max: MAX_REASON }.into());
+    }
+    set_disqualified(&app, &session, id, Some(reason)).await
+}
+
+/// `POST /participants/{id}/reinstate`.
+pub async fn reinstate(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+    set_disqualified(&app, &session, id, None).await
+}
+
+async fn set_disqualified(app: &App, session: &Session, id: i64, reason: Option<&str>) -> Page {
+    let (_, one) = managed(app, session, id).await?;
+    let mut tx = app.db.begin().await?;
+    participant::disqualify(&mut tx, id, reason).await?;
+    tx.commit().await?;
+    app.live.contest_changed(one.contest_id);
+    Ok(Redirect::to(&format!("/participants/{id}")).into_response())
 }
 
 fn team(id: i64, members: &[TeamMember]) -> Markup {
@@ -248,6 +306,7 @@ pub async fn edit(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Fo
     let mut tx = app.db.begin().await?;
     participant::update(&mut tx, id, &fields).await?;
     tx.commit().await?;
+    app.live.contest_changed(one.contest_id);
     Ok(Redirect::to(&format!("/participants/{id}")).into_response())
 }
 

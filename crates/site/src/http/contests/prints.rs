@@ -1,6 +1,6 @@
 //! Texts that contestants want to print, and the queue of the staff.
 
-use super::view::{ContestView, Managed};
+use super::view::{ContestView, Managed, check_user};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::participant;
@@ -26,6 +26,7 @@ const MAX_TITLE: usize = 100;
 /// A contest in which the viewer may print, or whose queue the viewer may see.
 async fn view(app: &App, session: &Session, id: i64) -> Page<ContestView> {
     let view = ContestView::of(app, session, id).await?;
+    view.check_participant()?;
     if view.access.manage || view.prints() {
         Ok(view)
     } else {
@@ -145,6 +146,9 @@ pub async fn send(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipar
         content: &text,
     };
     let mut tx = app.db.begin().await?;
+    if !view.access.manage {
+        check_user(&mut tx, id, user).await?;
+    }
     print::insert(&mut tx, &new, Time::now()).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/contests/{id}/print")).into_response())

@@ -1,5 +1,6 @@
 //! Rounds and their problems.
 
+use super::clocks;
 use super::view::{ContestView, Managed, ManagedProblem, ManagedRound, ViewedProblem};
 use crate::app::App;
 use crate::core::finals::{FinalMethod, Reveal};
@@ -14,7 +15,7 @@ use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
-use crate::http::web::parts::{PAGE_ROWS, check_name, round_state, select, statement};
+use crate::http::web::parts::{PAGE_ROWS, check_name, select, statement};
 use crate::text::t;
 use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
@@ -60,7 +61,7 @@ pub fn inputs(round: Option<&Round>) -> Markup {
             label { (t::RoundFieldFullResults)
                 input name="full_results" type="datetime-local" step="1"
                     value=[value(|round| round.full_results)];
-                span.hint { (t::RoundFieldEmpty) } }
+                span.hint { (t::RoundFieldFullResultsEmpty) } }
             label { (t::RoundFieldRanking)
                 input name="ranking_from" type="datetime-local" step="1"
                     value=[value(|round| round.ranking_from)];
@@ -101,6 +102,7 @@ pub async fn create(
     let mut tx = app.db.begin().await?;
     let round = contest::insert_round(&mut tx, id, &fields).await?;
     tx.commit().await?;
+    app.live.contest_changed(id);
     Ok(Redirect::to(&format!("/rounds/{round}")).into_response())
 }
 
@@ -199,6 +201,7 @@ pub async fn move_problem(
     let mut tx = app.db.begin().await?;
     contest::move_round_problem(&mut tx, &problem, form.direction == Direction::Up).await?;
     tx.commit().await?;
+    app.live.contest_changed(problem.contest_id);
     Ok(Redirect::to(&format!("/rounds/{}#problems", problem.round_id)).into_response())
 }
 
@@ -214,6 +217,7 @@ pub async fn edit(
     let mut tx = app.db.begin().await?;
     contest::update_round(&mut tx, id, &fields).await?;
     tx.commit().await?;
+    app.live.contest_changed(view.contest.id);
     Ok(Redirect::to(&format!("/contests/{}", view.contest.id)).into_response())
 }
 
@@ -251,6 +255,7 @@ pub async fn attach(
     let mut tx = app.db.begin().await?;
     contest::insert_round_problem(&mut tx, id, problem.id, &fields).await?;
     tx.commit().await?;
+    app.live.contest_changed(round.contest_id);
     Ok(Redirect::to(&format!("/rounds/{id}#problems")).into_response())
 }
 
@@ -276,7 +281,7 @@ pub async fn problem(ViewedProblem(Ctx { app, session }, view, problem): ViewedP
     let main = html! {
         (view.top(&session, Some(&title)))
         h2 { (title) }
-        (round_state(times.begins, times.ends, Time::now()))
+        (clocks::state(&view, &times, Time::now()))
         @if is_open {
             p.actions {
                 a.button href={ "/round-problems/" (id) "/submit" } { (t::Submit) }
@@ -360,6 +365,7 @@ pub async fn edit_problem(
     let mut tx = app.db.begin().await?;
     contest::update_round_problem(&mut tx, id, &fields).await?;
     tx.commit().await?;
+    app.live.contest_changed(problem.contest_id);
     if form.version != problem.version_id {
         // The submissions that were judged with the old version.
         let place = format!(

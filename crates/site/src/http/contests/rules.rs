@@ -128,6 +128,7 @@ pub async fn edit(
     let rules = fields.read(&round, view.access)?;
     contest::update_rules(&mut tx, id, &rules).await?;
     tx.commit().await?;
+    app.live.contest_changed(view.contest.id);
     Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
 }
 
@@ -140,6 +141,7 @@ pub async fn thaw(ManagedRound(Ctx { app, .. }, view, round): ManagedRound) -> P
     let mut tx = app.db.begin().await?;
     contest::set_thaw(&mut tx, id, Time::now()).await?;
     tx.commit().await?;
+    app.live.contest_changed(view.contest.id);
     Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
 }
 

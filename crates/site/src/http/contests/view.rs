@@ -5,16 +5,40 @@ use crate::core::access::{self, ContestAccess};
 use crate::core::clarification::{self as rule, Facts, Seen};
 use crate::core::participant::{OwnTimes, Personal, Schedule};
 use crate::core::time::Time;
+use crate::db::Tx;
 use crate::db::clarification::{self, Clarification};
 use crate::db::contest::{self, Contest, Round, RoundProblem};
 use crate::db::participant::{self, Participant, Start};
 use crate::http::web::context::{Ctx, Granted, granted};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, nav_link};
+use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::text::t;
 use maud::{Markup, Render, html};
 use std::sync::Arc;
+
+/// Rejects a participant who is disqualified, with the reason.
+fn check_participant(one: &Participant) -> Page<()> {
+    match &one.disqualified {
+        Some(reason) if !one.state().rights().takes_part => {
+            let reason = reason.clone();
+            Err(Refusal::Disqualified { reason }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Rejects a user who is disqualified in a contest, although a page has let the user pass before.
+///
+/// # Errors
+/// The user may not enter or take part.
+pub async fn check_user(tx: &mut Tx, contest: i64, user: i64) -> Page<()> {
+    match participant::of_user(tx, contest, user).await? {
+        Some(one) => check_participant(&one),
+        None => Ok(()),
+    }
+}
 
 /// A contest and what the viewer may do in it.
 #[derive(Clone)]
@@ -57,6 +81,8 @@ impl ContestView {
         if !access.view {
             return Err(PageError::NotFound);
         }
+        let state = participant.as_ref().map(Participant::state);
+        let access = access.of_participant(state.unwrap_or_default());
         let starts = match &participant {
             Some(participant) => participant::starts_of(&app.db, participant.id).await?,
             None => Vec::new(),
@@ -128,6 +154,25 @@ impl ContestView {
         is_reader && shown.is_some_and(|at| one.seen_at.is_none_or(|seen| at > seen))
     }
 
+    /// Rejects a viewer who is disqualified.
+    ///
+    /// # Errors
+    /// The viewer may not take part.
+    pub fn check_participant(&self) -> Page<()> {
+        match &self.participant {
+            Some(one) if !self.access.manage => check_participant(one),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why the viewer may not take part, although the round may be open.
+    fn exclusion(&self) -> Markup {
+        match self.check_participant() {
+            Err(PageError::Refused(why)) => html! { p.bad { (*why.message()) } },
+            _ => html! {},
+        }
+    }
+
     /// Whether the viewer may print.
     pub fn prints(&self) -> bool {
         self.contest.printing && self.access.take_part && self.participant.is_some()
@@ -151,17 +196,21 @@ impl ContestView {
         }
     }
 
-    /// The times of a round for the viewer.
-    pub fn times(&self, round: i64, schedule: Schedule) -> OwnTimes {
-        let personal = match &self.participant {
+    /// What differs for the viewer in a round.
+    pub fn personal(&self, round: i64) -> Personal {
+        match &self.participant {
             Some(one) => {
                 let start = self.starts.iter().find(|start| start.round_id == round);
                 let started_at = start.map(|start| start.started_at);
                 participant::personal(one.delay_seconds, one.extra_seconds, started_at)
             }
             None => Personal::default(),
-        };
-        schedule.times(personal)
+        }
+    }
+
+    /// The times of a round for the viewer.
+    pub fn times(&self, round: i64, schedule: Schedule) -> OwnTimes {
+        schedule.times(self.personal(round))
     }
 
     /// Whether the viewer may submit to a problem now.
@@ -224,6 +273,7 @@ impl ContestView {
             }
             h1 { (name) }
             (self.tabs(session, &root))
+            (self.exclusion())
             // The script replaces the content.
             div role="status" data-notice={ (root) "/clarifications/notice" }
                 data-stream={ (root) "/clarifications/live" } { (self.notice()) }

@@ -5,6 +5,7 @@ use super::view::SubmissionView;
 use crate::app::App;
 use crate::core::protocol::{Protocol, Test};
 use crate::core::score::Score;
+use crate::core::time::Time;
 use crate::core::visibility::Visible;
 use crate::db::contest::RoundProblem;
 use crate::db::judgement::{self, Past};
@@ -128,6 +129,7 @@ pub async fn of_contest(
 /// contains only the tests with results.
 pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Protocol> {
     let details = judgement::details(&app.db, judgement).await?;
+    let verdict = details.as_ref().and_then(|details| details.verdict);
     let protocol = match details.and_then(|details| details.protocol) {
         Some(text) => serde_json::from_str(&text)
             .map_err(|error| InternalError::Protocol { judgement, error })?,
@@ -140,6 +142,7 @@ pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Proto
             ..Protocol::default()
         },
     };
+    let protocol = protocol.of_verdict(verdict);
     Ok(if visible.protocol {
         protocol
     } else {
@@ -198,7 +201,8 @@ async fn piece(
                 p { (t::SubmissionProgress { done, all }) }
             }
             @if !protocol.tests.is_empty() { h2 { (t::SubmissionTests) } (tests(&protocol)) }
-            @if !visible.protocol && let Some(problem) = round_problem {
+            @if !visible.protocol && let Some(problem) = round_problem
+                && problem.full_results != Time::NEVER {
                 p.hint { (t::SubmissionFullResults { time: time(problem.full_results) }) }
             }
         }

@@ -9,14 +9,15 @@ use crate::db::judgement::{self, NewJudgement};
 use crate::db::participant;
 use crate::db::problem::{self, Problem};
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
+use crate::http::contests::clocks;
 use crate::http::contests::view::ContestView;
-use crate::http::contests::view::ViewedProblem;
+use crate::http::contests::view::{ViewedProblem, check_user};
 use crate::http::problems;
 use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, editor_page};
 use crate::http::web::mistake::Mistake;
-use crate::http::web::parts::{Upload, empty, round_state};
+use crate::http::web::parts::{Upload, empty};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::judging::languages::{Language, of_source};
@@ -222,6 +223,7 @@ async fn insert(
     let participant_id = match target.contest {
         Some((contest, is_staff)) => {
             if !is_staff {
+                check_user(&mut tx, contest, user_id).await?;
                 contest::join(&mut tx, contest, user_id, MemberRole::Contestant, now).await?;
             }
             let found = participant::ensure(&mut tx, contest, user_id, is_staff).await?;
@@ -349,10 +351,10 @@ async fn round_page(
         (view.top(session, Some(&name)))
         @let link = html! { a href={ "/round-problems/" (problem.id) } { (name) } };
         h2 { (t::SubmitTo { problem: link }) }
-        (round_state(times.begins, times.ends, Time::now()))
+        (clocks::state(view, &times, Time::now()))
         @if view.submits(problem) {
             (form(app, last.as_deref(), view.access.manage, rejected))
-        } @else {
+        } @else if view.check_participant().is_ok() {
             (empty(t::RefusalRoundNotOpen, None))
         }
     };
@@ -390,6 +392,7 @@ pub async fn send_to_round(
 ) -> Page<i64> {
     let (view, problem) = ContestView::of_problem(app, session, id).await?;
     session.user_id()?;
+    view.check_participant()?;
     // The time at which the whole source has arrived counts.
     if !view.submits(&problem) {
         return Err(Refusal::RoundNotOpen.into());

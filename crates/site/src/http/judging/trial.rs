@@ -62,6 +62,7 @@ async fn of_problem(app: &App, session: &Session, id: i64) -> Page<Place> {
 async fn of_round(app: &App, session: &Session, id: i64) -> Page<Place> {
     session.user_id()?;
     let (view, problem) = ContestView::of_problem(app, session, id).await?;
+    view.check_participant()?;
     if !view.submits(&problem) {
         return Err(Refusal::RoundNotOpen.into());
     }

@@ -85,7 +85,10 @@ impl<'a> SubmissionView<'a> {
         if let Some(known) = self.problems.get(&id) {
             return Ok(known.clone());
         }
-        let found = contest::round_problem(&self.app.db, id).await?;
+        let mut found = contest::round_problem(&self.app.db, id).await?;
+        if let Some(problem) = &mut found {
+            problem.full_results = problem.schedule().full_results;
+        }
         self.problems.insert(id, found.clone());
         Ok(found)
     }

@@ -381,6 +381,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         | "/jobs/{id}/cancel"
         | "/jobs/{id}/restart"
         | "/participants/{id}/delete"
+        | "/participants/{id}/reinstate"
         | "/prints/{id}/done"
         | "/problems/{id}/compile"
         | "/problems/{id}/limits"
@@ -442,6 +443,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
             "ranking_from": "",
         },
         "/language" => form! {"language": "de"},
+        "/participants/{id}/disqualify" => form! { "reason": word },
         "/participants/{id}" => form! {
             "name": word, "organization": "", "group_name": "", "delay": 0, "extra": 1,
             "penalty": 0,

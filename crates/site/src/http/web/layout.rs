@@ -93,7 +93,7 @@ fn clock(now: Time) -> Markup {
     html! {
         span.clock {
             span.visually-hidden { (t::NavServerTime) ": " }
-            time #clock datetime=(machine) { (time) } " UTC"
+            time #clock datetime=(machine) data-now=(now.0 / 1000) { (time) } " UTC"
         }
     }
 }

@@ -51,15 +51,18 @@ pub fn new_link(id: &str, path: &str) -> Markup {
     html! { pre id=(id) tabindex="0" { a data-address href=(path) { (path) } } }
 }
 
-/// The state of a round, with the time until it begins or ends. The script counts down.
-pub fn round_state(begins: Time, ends: Time, now: Time) -> Markup {
-    let until = |time: Time| {
-        html! {
-            time data-until datetime=(time.rfc3339().unwrap_or_default()) title=(time) {
-                (duration(now, time))
-            }
+/// The time until a point in time. The script counts down.
+pub fn countdown(until: Time, now: Time) -> Markup {
+    html! {
+        time data-until datetime=(until.rfc3339().unwrap_or_default()) title=(until) {
+            (duration(now, until))
         }
-    };
+    }
+}
+
+/// The state of a round, with the time until it begins or ends.
+pub fn round_state(begins: Time, ends: Time, now: Time) -> Markup {
+    let until = |time: Time| countdown(time, now);
     html! {
         p.state {
             @if now < begins {

@@ -3,7 +3,7 @@
 use crate::text::{Message, t};
 
 /// The reason for a refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// Users cannot sign up without a link.
     InvitationOnly,
@@ -41,6 +41,11 @@ pub enum Refusal {
     TooManyTokens {
         /// The maximum number.
         max: usize,
+    },
+    /// The staff of the contest has disqualified the participant.
+    Disqualified {
+        /// The reason; may be empty.
+        reason: String,
     },
     /// The round has ended.
     RoundOver,
@@ -110,6 +115,10 @@ impl Refusal {
             Refusal::LastOwner => Box::new(t::RefusalLastOwner),
             Refusal::ParticipantHasSubmissions => Box::new(t::RefusalParticipantHasSubmissions),
             Refusal::TooManyTokens { max } => Box::new(t::RefusalTooManyTokens { max }),
+            Refusal::Disqualified { reason } if reason.is_empty() => {
+                Box::new(t::RefusalDisqualified)
+            }
+            Refusal::Disqualified { reason } => Box::new(t::RefusalDisqualifiedFor { reason }),
             Refusal::RoundOver => Box::new(t::RefusalRoundOver),
             Refusal::RoundNotOpen => Box::new(t::RefusalRoundNotOpen),
             Refusal::FreezeOwner => Box::new(t::RefusalFreezeOwner),

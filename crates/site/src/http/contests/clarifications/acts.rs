@@ -5,7 +5,7 @@ use crate::core::clarification::{self as rule, MAX_TEXT, Seen};
 use crate::core::time::Time;
 use crate::db::clarification::{self, Audience, Author, Clarification, Filter, New, Show};
 use crate::db::contest::{self, RoundProblem};
-use crate::http::contests::view::ContestView;
+use crate::http::contests::view::{ContestView, check_user};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::PAGE_ROWS;
@@ -144,11 +144,15 @@ async fn check_problem(
 /// Adds a question or an announcement, and notifies pages. Returns the id.
 async fn put(
     app: &App,
-    contest: i64,
+    (contest, is_staff): (i64, bool),
     problem: Option<i64>,
     author: Author,
     text: &str,
 ) -> Page<i64> {
+    let asks = match author {
+        Author::Participant { user_id, .. } if !is_staff => Some(user_id),
+        Author::Participant { .. } | Author::Staff(_) => None,
+    };
     let new = New {
         contest_id: contest,
         round_problem_id: problem,
@@ -156,6 +160,9 @@ async fn put(
         text,
     };
     let mut tx = app.db.begin().await?;
+    if let Some(user) = asks {
+        check_user(&mut tx, contest, user).await?;
+    }
     let id = clarification::insert(&mut tx, &new, Time::now()).await?;
     tx.commit().await?;
     tell(app, contest, id, None).await?;
@@ -176,6 +183,7 @@ pub async fn put_question(
     let view = ContestView::of(app, session, contest).await?;
     let user = session.user_id()?;
     check_problem(app, session, contest, problem).await?;
+    view.check_participant()?;
     if !view.access.take_part {
         return Err(PageError::NotFound);
     }
@@ -186,7 +194,7 @@ pub async fn put_question(
         user_id: user,
         participant_id: view.participant.as_ref().map(|one| one.id),
     };
-    put(app, contest, problem, author, &text).await
+    put(app, (contest, view.access.manage), problem, author, &text).await
 }
 
 /// Adds an announcement. Returns the id.
@@ -204,7 +212,7 @@ pub async fn put_announcement(
     check_problem(app, session, contest, problem).await?;
     let text = checked(text)?;
     let staff = session.user_id()?;
-    put(app, contest, problem, Author::Staff(staff), &text).await
+    put(app, (contest, true), problem, Author::Staff(staff), &text).await
 }
 
 /// Answers a question, or changes an announcement.

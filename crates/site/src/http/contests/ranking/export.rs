@@ -1,5 +1,6 @@
 //! Rankings for spreadsheets and programs.
 
+use crate::core::participation::State;
 use crate::core::standings::{Cell, Row, Table, Total};
 use crate::db::contest::Mode;
 use serde_json::{Value, json};
@@ -120,7 +121,8 @@ fn json_row(row: &Row) -> Value {
         "name": row.name,
         "organization": row.organization,
         "group": row.group,
-        "unofficial": row.unofficial,
+        "unofficial": row.state == State::Unofficial,
+        "state": row.state.text(),
         "total": total,
         "cells": row.cells.iter().map(json_cell).collect::<Vec<_>>(),
     })

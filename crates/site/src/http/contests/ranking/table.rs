@@ -1,6 +1,7 @@
 //! The tables of a ranking.
 
 use crate::core::icpc;
+use crate::core::participation::State;
 use crate::core::standings::{Audience, Cell, Head, Row, Scope, Table, Total};
 use crate::db::contest::Mode;
 use crate::http::web::parts::{time, verdict};
@@ -58,12 +59,16 @@ fn head(problem: &Head) -> Markup {
 
 fn row(row: &Row, links: bool) -> Markup {
     html! {
-        tr.ignored[row.hidden || row.unofficial] {
+        tr.ignored[!row.state.rights().has_place] {
             td.number { @if let Some(place) = row.place { (place) } }
             td {
                 (row.name)
-                @if row.hidden { " " (t::RankingHidden) }
-                @else if row.unofficial { " " (t::RankingUnofficial) }
+                @match row.state {
+                    State::TakesPart => {}
+                    State::Unofficial => { " " (t::RankingUnofficial) }
+                    State::Hidden => { " " (t::RankingHidden) }
+                    State::Disqualified => { " " span.chip.bad { (t::ParticipantDisqualified) } }
+                }
                 @if !row.organization.is_empty() { br; small.muted { (row.organization) } }
             }
             @match row.total {
