@@ -46,9 +46,15 @@ fn time_words(machine: &str) -> impl Message {
     }
 }
 
-/// A new link, to copy. The script shows its whole address instead of the path.
+/// The whole address of a page of the site, for other programs and for paper.
+pub fn address(path: &str) -> String {
+    let origin = text::request().map(|request| request.origin);
+    format!("{}{path}", origin.unwrap_or_default())
+}
+
+/// A new link, to copy.
 pub fn new_link(id: &str, path: &str) -> Markup {
-    html! { pre id=(id) tabindex="0" { a data-address href=(path) { (path) } } }
+    html! { pre id=(id) tabindex="0" { a href=(path) { (address(path)) } } }
 }
 
 /// The state of a round, with the time until it begins or ends. The script counts down.
@@ -317,10 +323,13 @@ pub fn check_name(name: &str, max: usize) -> Page<()> {
 }
 
 /// An uploaded file of a form with several parts, and the text of its other fields.
+#[derive(Default)]
 pub struct Upload {
     pub file_name: String,
     pub content: Vec<u8>,
     pub fields: HashMap<String, String>,
+    /// The contents of files with other names than `file`.
+    pub others: HashMap<String, Vec<u8>>,
 }
 
 impl Upload {
@@ -329,16 +338,14 @@ impl Upload {
     /// # Errors
     /// The form is malformed or too large.
     pub async fn read(mut form: Multipart) -> Page<Upload> {
-        let mut upload = Upload {
-            file_name: String::new(),
-            content: Vec::new(),
-            fields: HashMap::new(),
-        };
+        let mut upload = Upload::default();
         while let Some(part) = form.next_field().await? {
             let name = part.name().unwrap_or_default().to_owned();
             if name == "file" {
                 upload.file_name = part.file_name().unwrap_or_default().to_owned();
                 upload.content = part.bytes().await?.to_vec();
+            } else if part.file_name().is_some() {
+                upload.others.insert(name, part.bytes().await?.to_vec());
             } else {
                 let text = String::from_utf8(part.bytes().await?.to_vec());
                 let text = text.map_err(|_| Mistake::FieldNotUtf8)?;
