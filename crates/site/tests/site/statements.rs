@@ -400,7 +400,10 @@ fn statements_of_all_languages_are_reachable() {
         let mut files = files_of_sum();
         files.extend([
             ("problem_statement/problem.pl.md", "Dodaj dwie liczby."),
-            ("problem_statement/problem.sv.md", "Addera.\n\n{{nextsample}}\n"),
+            (
+                "problem_statement/problem.sv.md",
+                "Addera.\n\n{{nextsample}}\n",
+            ),
             ("problem_statement/problem.de.pdf", "%PDF-1.4 leer"),
         ]);
         let contest = make_contest_of(&mut admin, &archive(&files));
