@@ -50,6 +50,29 @@ fn stopping_ends_the_program_and_the_next_submission_is_judged() {
 }
 
 #[test]
+fn contest_interrupts_other_judging_which_is_judged_afterwards() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest_of(&mut admin, &patient_package());
+        let mut bob = contestant(&site, &mut admin, &contest, "bob");
+        // It runs longer than the others take, and needs no CPU time.
+        let slow = b"import time\ntime.sleep(8)\na, b = map(int, input().split())\nprint(a + b)\n";
+        let page = format!("/problems/{}/submit", contest.package);
+        let slow = admin.upload(&page, &[("language", "")], ("a.py", slow));
+        let slow = format!("/submissions/{}", slow.id());
+        admin.wait_for("/queue", "running");
+        let right = submit(&mut bob, &contest, RIGHT).id();
+        bob.wait_for(&format!("/submissions/{right}"), "Accepted");
+        let waits = admin.get(&slow);
+        assert!(!waits.body.contains("Accepted"), "{waits:#?}");
+        let judged = admin.wait_for(&slow, "Accepted");
+        assert!(judged.body.contains("hidden-test"), "{judged:#?}");
+        let faults = admin.get("/faults").body;
+        assert!(!faults.contains("/faults/"), "{faults}");
+    });
+}
+
+#[test]
 fn paused_problem_is_judged_when_it_continues() {
     let site = Site::start(None);
     let mut admin = first_admin(&site);

@@ -76,6 +76,7 @@ statement-time-limit = Zeitlimit
 statement-memory-limit = Speicherlimit
 statement-kind = Art
 statement-interactive = interaktiv
+statement-markdown = Aufgabenstellung ({ $language })
 statement-pdf = Aufgabenstellung als PDF ({ $language })
 statement-latex = Aufgabenstellung als LaTeX-Quelltext ({ $language })
 statement-example = Beispiel { $number }

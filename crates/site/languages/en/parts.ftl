@@ -76,6 +76,7 @@ statement-time-limit = Time limit
 statement-memory-limit = Memory limit
 statement-kind = Kind
 statement-interactive = interactive
+statement-markdown = Statement ({ $language })
 statement-pdf = Statement as PDF ({ $language })
 statement-latex = Statement as LaTeX source ({ $language })
 statement-example = Example { $number }

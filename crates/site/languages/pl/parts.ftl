@@ -76,6 +76,7 @@ statement-time-limit = Limit czasu
 statement-memory-limit = Limit pamięci
 statement-kind = Rodzaj
 statement-interactive = interaktywne
+statement-markdown = Treść zadania ({ $language })
 statement-pdf = Treść zadania w PDF ({ $language })
 statement-latex = Treść zadania jako źródło LaTeX ({ $language })
 statement-example = Przykład { $number }

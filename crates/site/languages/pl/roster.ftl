@@ -18,6 +18,9 @@ roster-hint =
 roster-counts =
     Wiersze, które coś dodają: { $added }, coś zmieniają: { $changed }, nic nie zmieniają: { $kept }
     lub są odrzucone: { $refused }.
+roster-unused =
+    { $file }: te kolumny nie są używane: { $names }. Import czyta kolumny { $read } oraz ich częste
+    nazwy w innych językach.
 roster-number = Wiersz
 roster-id = Identyfikator
 roster-teams = Zespoły
@@ -29,21 +32,30 @@ roster-keep = Bez zmian
 roster-refuse = Odrzucony
 roster-joins = dołącza do zespołu { $team }
 roster-password-listed = z listy
-roster-password-link = wybierze je użytkownik
+roster-password-link = wybierze je użytkownik lub zostanie wygenerowane
 roster-correct =
     Dopóki jakiś wiersz jest odrzucony, nie można niczego zastosować. Najpierw popraw pliki.
 roster-other-files = Wybierz inne pliki
-roster-apply = Zastosuj i pokaż linki
-roster-apply-csv = Zastosuj i pobierz linki jako CSV
+roster-issue = Nowi użytkownicy bez hasła dostają
+roster-issue-links =
+    link, pod którym je wybiorą; działa jeden raz, a jego ważność w dniach to { $days }
+roster-issue-passwords =
+    czytelne hasło o entropii { $bits } bitów (liczba użytkowników: najwyżej { $max })
+roster-apply = Zastosuj i pokaż wynik
+roster-apply-csv = Zastosuj i pobierz linki lub hasła jako CSV
 roster-apply-hint =
-    Każdy nowy użytkownik bez hasła dostaje link, pod którym je wybierze. Link jest pokazywany jeden
-    raz i działa jeden raz. Liczba dni, przez które jest ważny: { $days }.
+    Linki i hasła są pokazywane tylko raz: na karteczkach do wydrukowania i wycięcia albo jako CSV.
+    Takie hasło wystarcza, bo serwis ogranicza liczbę nieudanych logowań.
 roster-done = Listy zostały zastosowane
 roster-link = Link
 roster-made-none = Żaden użytkownik nie potrzebuje linku.
 roster-made =
-    Pod tymi ścieżkami nowi użytkownicy mogą wybrać hasła. Są pokazywane tylko teraz. Wydrukuj
-    stronę albo skopiuj tabelę.
+    Pod tymi adresami nowi użytkownicy mogą wybrać hasła. Są pokazywane tylko teraz. Wydrukuj
+    stronę albo skopiuj adresy.
+roster-made-passwords =
+    Tymi hasłami nowi użytkownicy mogą się zalogować. Są pokazywane tylko teraz. Wydrukuj stronę
+    i daj każdemu jego karteczkę.
+roster-site = Serwis
 roster-go-to-users = Przejdź do użytkowników
 refusal-roster-changed =
     Od czasu podglądu zmienili się użytkownicy lub zespoły albo podgląd dotyczył innych list.
@@ -51,13 +63,23 @@ refusal-roster-changed =
 
 # Errors in lists.
 roster-in-file = { $file }: { $detail }
-roster-format = Lista nie jest w formacie CSV, TSV ani JSON z kolumną login lub id.
+roster-format =
+    Wiersz { $line } nie zawiera nazwy kolumny, która wskazuje użytkownika, zespół lub grupę.
+    Zawiera: { $found }. Możliwe nazwy: { $accepted }. Nazwy kolumn muszą być w pierwszym wierszu,
+    rozdzielone przecinkami, średnikami lub tabulatorami.
+roster-workbook =
+    Plik jest skoroszytem. W arkuszu kalkulacyjnym wybierz „Zapisz jako” lub „Pobierz” i format CSV
+    (UTF-8).
+roster-encoding =
+    Wiersz { $line } nie jest tekstem w UTF-8 ani UTF-16. Zapisz plik jako CSV (UTF-8).
 roster-version = Nieznana wersja „{ $version }” w pierwszym wierszu.
 roster-size = Lista musi zawierać od 1 do { $max } wierszy.
 roster-bytes = Pliki mogą mieć łącznie najwyżej { $kib } KiB.
 roster-passwords = Lista może zawierać najwyżej { $max } haseł.
 roster-json = JSON: { $detail }
-roster-malformed = Nieprawidłowy wiersz.
+roster-malformed =
+    Wiersz ma więcej lub mniej pól niż pierwszy albo nie jest obiektem. Pole, które zawiera
+    separator lub cudzysłów, ujmij w cudzysłów.
 roster-role = Nieznana rola „{ $role }”; użyj user, teacher lub admin.
 roster-twice = { $name } jest już na liście.
 roster-id-wrong = Identyfikator musi mieć od 1 do 64 znaków i nie może zawierać spacji.

@@ -148,12 +148,64 @@ impl Manifest {
         warnings.chain(failures).collect()
     }
 
-    /// The Markdown statement: the English one, if it exists.
-    pub fn markdown(&self) -> Option<&Statement> {
-        let mut all = self.statements.iter().filter(|one| !one.is_pdf);
-        let first = all.clone().next();
-        all.find(|one| one.language == "en").or(first)
+    /// All statements, the best first for a reader of these languages. The language matters more
+    /// than the form.
+    pub fn offers(&self, languages: &[impl AsRef<str>]) -> Vec<Offer<'_>> {
+        let stated = self.statements.iter().map(|one| Offer {
+            language: &one.language,
+            form: if one.is_pdf {
+                Form::Pdf
+            } else {
+                Form::Markdown
+            },
+            digest: &one.digest,
+        });
+        let sources = self.sources.iter().map(|one| Offer {
+            language: &one.language,
+            form: Form::Latex,
+            digest: &one.digest,
+        });
+        let mut offers: Vec<_> = stated.chain(sources).collect();
+        let rank = |language: &str| {
+            let mut wanted = languages.iter().map(AsRef::as_ref);
+            let place = wanted.position(|wanted| is_same_language(wanted, language));
+            place.unwrap_or(languages.len())
+        };
+        offers.sort_by_key(|one| (rank(one.language), one.language, one.form));
+        offers
     }
+}
+
+/// Whether a statement suits the readers of a language. A statement without a region suits all
+/// regions, and the other way round.
+fn is_same_language(wanted: &str, language: &str) -> bool {
+    let main = |tag: &str| {
+        let main = tag.split(['-', '_']).next().unwrap_or_default();
+        main.to_ascii_lowercase()
+    };
+    main(wanted) == main(language)
+}
+
+/// The form of a statement. The first one suits most readers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// Markdown, which pages show.
+    Markdown,
+    /// A PDF.
+    Pdf,
+    /// A source without a PDF.
+    Latex,
+}
+
+/// A statement that a page shows or links to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer<'m> {
+    /// The language.
+    pub language: &'m str,
+    /// The form.
+    pub form: Form,
+    /// The digest of its content.
+    pub digest: &'m str,
 }
 
 /// Opens a package whose archive is stored. `name` is the name of the uploaded file.
@@ -394,4 +446,56 @@ fn samples(problem: &Problem) -> Vec<Sample> {
 fn small_text(path: &Path) -> Option<String> {
     let is_small = path.metadata().ok()?.len() <= MAX_SAMPLE;
     is_small.then(|| std::fs::read_to_string(path).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The languages and forms that are offered to a reader of Polish, for these files.
+    fn offered(names: &[&str], languages: &[&str]) -> Vec<String> {
+        let mut manifest = Manifest::default();
+        for name in names {
+            let (language, extension) = name.split_once('.').unwrap();
+            let (language, digest) = (language.to_owned(), "d".to_owned());
+            match extension {
+                "tex" => manifest.sources.push(Source {
+                    language,
+                    path: PathBuf::new(),
+                    digest,
+                    failure: None,
+                }),
+                form => manifest.statements.push(Statement {
+                    language,
+                    is_pdf: form == "pdf",
+                    digest,
+                }),
+            }
+        }
+        let offers = manifest.offers(languages).into_iter();
+        let names = offers.map(|one| format!("{}.{:?}", one.language, one.form));
+        names.collect()
+    }
+
+    #[test]
+    fn statements_in_the_language_of_the_reader_come_first() {
+        let polish = |names: &[&str]| offered(names, &["pl", "en"]);
+        assert_eq!(
+            polish(&["de.md", "en.md", "pl.md", "pl.pdf"]),
+            ["pl.Markdown", "pl.Pdf", "en.Markdown", "de.Markdown"]
+        );
+        assert_eq!(
+            polish(&["sv.md", "en.pdf", "da.tex"]),
+            ["en.Pdf", "da.Latex", "sv.Markdown"],
+            "Markdown in another language does not precede a PDF"
+        );
+        assert_eq!(polish(&["sv.md", "sv.pdf"]), ["sv.Markdown", "sv.Pdf"]);
+        assert_eq!(polish(&["en.tex", "sv.md"])[0], "en.Latex");
+        assert_eq!(polish(&["en.md", "pl-PL.pdf"])[0], "pl-PL.Pdf");
+        assert_eq!(
+            offered(&["en.md", "pt.md"], &["pt-BR", "en"])[0],
+            "pt.Markdown"
+        );
+        assert!(polish(&[]).is_empty());
+    }
 }

@@ -32,6 +32,13 @@ impl Time {
         Time(self.0.saturating_add(passed))
     }
 
+    /// The time before a duration.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Time {
+        let passed = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        Time(self.0.saturating_sub(passed))
+    }
+
     /// Reads the value of a form field: `2026-05-01T10:00`, with or without seconds, in UTC.
     pub fn of_field(text: &str) -> Option<Time> {
         let text = text.trim();

@@ -71,6 +71,28 @@ pub fn readable_password() -> String {
     groups.join("-")
 }
 
+/// The entropy of [`pupil_password`].
+pub const PUPIL_BITS: usize = 6 * SYLLABLES;
+const SYLLABLES: usize = 8;
+
+/// A new password that a child can read from paper and type: four groups of two syllables. It has
+/// [`PUPIL_BITS`], which are enough because failed sign-ins are bounded.
+pub fn pupil_password() -> String {
+    // Without letters that look alike, or that keyboards have at different places.
+    const CONSONANTS: &[u8; 16] = b"bcdfghjkmnprstvw";
+    const VOWELS: &[u8; 4] = b"aeou";
+    let Token(bytes) = Token::random();
+    let mut password = String::new();
+    for (at, byte) in bytes[..SYLLABLES].iter().enumerate() {
+        if at > 0 && at % 2 == 0 {
+            password.push('-');
+        }
+        password.push(char::from(CONSONANTS[usize::from(byte % 16)]));
+        password.push(char::from(VOWELS[usize::from(byte / 16 % 4)]));
+    }
+    password
+}
+
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -84,6 +106,7 @@ pub fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn token_survives_its_text_and_differs_from_others() {
@@ -99,6 +122,24 @@ mod tests {
         assert_eq!(password.len(), 17);
         assert!(crate::core::account::check_password(&password).is_ok());
         assert_ne!(password, readable_password());
+    }
+
+    #[test]
+    fn passwords_of_pupils_have_syllables() {
+        let password = pupil_password();
+        assert!(crate::core::account::check_password(&password).is_ok());
+        assert_ne!(password, pupil_password());
+        let groups: Vec<&str> = password.split('-').collect();
+        assert_eq!(groups.len(), 4, "{password}");
+        let many: HashSet<String> = (0..4000)
+            .flat_map(|_| {
+                let password = pupil_password().replace('-', "");
+                let syllables = password.as_bytes().chunks(2);
+                let syllables = syllables.map(|it| String::from_utf8_lossy(it).into_owned());
+                syllables.collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(many.len(), 1 << (PUPIL_BITS / SYLLABLES), "{many:?}");
     }
 
     #[test]

@@ -37,6 +37,7 @@ record! {
         /// The set of submissions that are judged again.
         rejudging_id: Option<i64>,
         attempt: i64,
+        priority: i64,
         language: String,
         /// The name of the submission in its package, if it belongs to a package.
         model_name: Option<String>,
@@ -160,8 +161,8 @@ pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<
     let task = (&mut tx)
         .first(
             "SELECT judgement.id, judgement.submission_id, submission.user_id, contest_id,
-                judgement.version_id, rejudging_id, attempt, language, model_name,
-                file_name, content, digest
+                judgement.version_id, rejudging_id, attempt, priority, language,
+                model_name, file_name, content, digest
              FROM judgement
              JOIN submission ON submission.id = judgement.submission_id
              JOIN source ON source.submission_id = judgement.submission_id
@@ -174,6 +175,40 @@ pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<
         .await?;
     tx.commit().await?;
     Ok(task)
+}
+
+record! { Count { count: i64, } }
+
+/// The number of submissions to contests that wait since `before` and could be judged.
+pub async fn waiting_in_contests(db: &Db, before: Time) -> Result<i64> {
+    let found: Option<Count> = db
+        .first(
+            "SELECT COUNT(*) AS count FROM judgement
+             WHERE state = 'queued' AND priority >= $1 AND queued_at <= $2
+                AND NOT EXISTS (SELECT submission.id FROM submission
+                    JOIN round_problem ON round_problem.id = submission.round_problem_id
+                    WHERE submission.id = judgement.submission_id AND allow_judge = 0)",
+            values![CONTEST, before],
+        )
+        .await?;
+    Ok(found.map_or(0, |found| found.count))
+}
+
+/// Queues an attempt again that makes way for submissions to contests. It has its former place in
+/// the queue, and the attempt is no failure. Returns false if the worker has lost its lease, or if
+/// the judgement is itself one of a submission to a contest.
+pub async fn make_way(db: &Db, id: i64, attempt: i64) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let queued = tx
+        .execute(
+            "UPDATE judgement
+             SET state = 'queued', lease_until = NULL, initial_verdict = NULL
+             WHERE id = $1 AND attempt = $2 AND state = 'running' AND priority < $3",
+            values![id, attempt, CONTEST],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(queued == 1)
 }
 
 /// Renews the lease of an attempt. Returns false if the worker has lost it.

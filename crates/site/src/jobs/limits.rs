@@ -5,8 +5,15 @@
 
 use super::{JobError, Running};
 use crate::cpus;
+use crate::judging::queue::Queue as _;
 use millibox_judge::judge::{Event, Machine};
 use millibox_setter::limits;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a measuring looks whether a submission to a contest waits for its CPU.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Running<'_> {
     pub(super) fn reset_limits(&self, id: i64) -> Result<(), JobError> {
@@ -28,25 +35,49 @@ impl Running<'_> {
     }
 
     fn on_judging_cpu(&self, root: &std::path::Path) -> Result<limits::Report, JobError> {
-        let reserved = self.runner.turns.reserve();
-        // The job may have been cancelled while it waited.
-        self.check()?;
-        cpus::pin(&[reserved.cpu]);
-        let report = Machine::start(self.runner.builder.clone(), Some(1), &[reserved.cpu])
-            .map_err(JobError::from)
-            .and_then(|machine| self.measure(&machine, root));
-        cpus::pin(&self.runner.cpus);
-        report
+        loop {
+            let reserved = self.runner.turns.reserve();
+            // The job may have been cancelled while it waited.
+            self.check()?;
+            cpus::pin(&[reserved.cpu]);
+            let makes_way = AtomicBool::new(false);
+            let report = Machine::start(self.runner.builder.clone(), Some(1), &[reserved.cpu])
+                .map_err(JobError::from)
+                .and_then(|machine| self.measure(&machine, root, &makes_way));
+            cpus::pin(&self.runner.cpus);
+            // The worker of the CPU already waits for it, so it comes before the next measuring.
+            drop(reserved);
+            if report.is_ok() || !makes_way.into_inner() {
+                return report;
+            }
+            self.check()?;
+            self.say("a submission to a contest comes first; measuring again");
+        }
     }
 
-    /// Measures until the job is cancelled.
+    /// Measures until the job is cancelled, or until a submission to a contest needs the CPU.
     fn measure(
         &self,
         machine: &Machine,
         root: &std::path::Path,
+        makes_way: &AtomicBool,
     ) -> Result<limits::Report, JobError> {
         let (suites, cache) = (self.runner.suites.clone(), self.runner.cache.clone());
-        self.until_stopped(machine, || {
+        let looked = Cell::new(Instant::now());
+        let is_urgent = move || {
+            if looked.get().elapsed() < LOOK_INTERVAL {
+                return false;
+            }
+            looked.set(Instant::now());
+            let urgent = self.block_on(self.app().queue.is_urgent());
+            let is_urgent = urgent.unwrap_or_else(|error| {
+                tracing::warn!(%error, "cannot read the queue");
+                false
+            });
+            makes_way.fetch_or(is_urgent, Ordering::SeqCst);
+            is_urgent
+        };
+        self.until(machine, is_urgent, || {
             let mut seen = 0;
             let observer = &mut |event: Event<'_>| {
                 if let Event::Settled { progress } = event {

@@ -282,11 +282,22 @@ impl Running<'_> {
 
     /// Works with a supervisor until the job is cancelled.
     fn until_stopped<T>(&self, machine: &Machine, work: impl FnOnce() -> T) -> T {
+        self.until(machine, || false, work)
+    }
+
+    /// Works with a supervisor until the job is cancelled or `is_over`.
+    fn until<T>(
+        &self,
+        machine: &Machine,
+        is_over: impl Fn() -> bool + Send,
+        work: impl FnOnce() -> T,
+    ) -> T {
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let is_done = &is_done;
+            scope.spawn(move || {
                 while !is_done.load(Ordering::SeqCst) {
-                    if self.token.is_cancelled() {
+                    if self.token.is_cancelled() || is_over() {
                         return machine.stop();
                     }
                     std::thread::sleep(CANCEL_INTERVAL);

@@ -6,7 +6,9 @@ use crate::db::judgement::{self, Failure, Outcome, Task};
 use crate::db::{Db, DbError};
 use crate::notifier::Notifier;
 use std::error::Error;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// How long a worker may be silent before another worker may take its judgement.
 pub const LEASE: Duration = Duration::from_secs(30);
@@ -63,6 +65,16 @@ pub trait Queue: Send + Sync + 'static {
         failure: &Failure<'_>,
     ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
+    /// Whether submissions to contests wait, and no worker is idle.
+    fn is_urgent(&self) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+
+    /// Queues a leased judgement again if a submission to a contest waits for its worker. The
+    /// worker then ends the judging, claims the next judgement, and calls [`Queue::way_used`].
+    fn make_way(&self, lease: Lease) -> impl Future<Output = Result<bool, Self::Error>> + Send;
+
+    /// The worker that has made way has claimed its next judgement.
+    fn way_used(&self) -> impl Future<Output = ()> + Send;
+
     /// Waits until the queue may have judgements.
     fn wait(&self) -> impl Future<Output = ()> + Send;
 }
@@ -72,8 +84,13 @@ pub trait Queue: Send + Sync + 'static {
 pub struct DatabaseQueue {
     db: Db,
     added: Notifier,
+    /// The workers that make way and have not claimed their next judgement.
+    making_way: Arc<Mutex<i64>>,
 }
 
+/// How long a submission to a contest waits before it interrupts another judgement. An idle worker
+/// claims it sooner.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How often a worker looks for a judgement without being woken.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -83,7 +100,13 @@ impl DatabaseQueue {
         DatabaseQueue {
             db,
             added: Notifier::default(),
+            making_way: Arc::default(),
         }
+    }
+
+    /// The number of submissions to contests that no idle worker has claimed.
+    async fn waiting(&self) -> Result<i64, DbError> {
+        judgement::waiting_in_contests(&self.db, Time::now().before(PATIENCE)).await
     }
 
     /// Wakes a worker, because judgements were added.
@@ -116,6 +139,24 @@ impl Queue for DatabaseQueue {
     async fn fail(&self, lease: Lease, failure: &Failure<'_>) -> Result<bool, DbError> {
         let now = Time::now();
         judgement::fail(&self.db, lease.judgement, lease.attempt, failure, now).await
+    }
+
+    async fn is_urgent(&self) -> Result<bool, DbError> {
+        Ok(self.waiting().await? > 0)
+    }
+
+    async fn make_way(&self, lease: Lease) -> Result<bool, DbError> {
+        let mut making_way = self.making_way.lock().await;
+        if self.waiting().await? <= *making_way {
+            return Ok(false);
+        }
+        let makes_way = judgement::make_way(&self.db, lease.judgement, lease.attempt).await?;
+        *making_way += i64::from(makes_way);
+        Ok(makes_way)
+    }
+
+    async fn way_used(&self) {
+        *self.making_way.lock().await -= 1;
     }
 
     async fn wait(&self) {

@@ -13,7 +13,7 @@ use crate::core::package::{self, PackageError};
 use crate::core::protocol::{self, Test};
 use crate::cpus;
 use crate::db::fault::Kind;
-use crate::db::judgement::{Failure, Task};
+use crate::db::judgement::{CONTEST, Failure, Task};
 use millibox::Builder;
 use millibox_judge::cancel::CancelToken;
 use millibox_judge::judge::{
@@ -33,6 +33,8 @@ use tokio::task::JoinHandle;
 
 /// The maximum number of problems that a worker keeps ready.
 const MAX_PROBLEMS: usize = 4;
+/// How often a worker looks whether its judgement must make way for a contest.
+const MAKE_WAY_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause after a supervisor could not be started.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
 
@@ -80,6 +82,9 @@ enum AttemptError {
     /// The judgement was cancelled, or another worker has it now.
     #[error("the lease has ended")]
     Lost,
+    /// The judgement waits again, because a submission to a contest comes first.
+    #[error("a submission to a contest comes first")]
+    MadeWay,
 }
 
 /// Why a problem cannot be judged.
@@ -167,9 +172,14 @@ impl<Q: Queue> Worker<Q> {
         let (suites, cache) = (self.context.suites.clone(), self.context.cache.clone());
         let judge = Judge::new(machine, suites, cache, Options::default());
         let mut ready = Vec::new();
+        let mut makes_way = false;
         loop {
             let turn = self.context.turns.take(self.index);
-            let Some(task) = self.claim() else {
+            let task = self.claim();
+            if std::mem::take(&mut makes_way) {
+                self.context.handle.block_on(self.context.queue.way_used());
+            }
+            let Some(task) = task else {
                 drop(turn);
                 self.context.handle.block_on(self.context.queue.wait());
                 continue;
@@ -177,6 +187,7 @@ impl<Q: Queue> Worker<Q> {
             let result = self.attempt(&judge, &mut ready, &task);
             self.context.live.forget(task.id);
             let is_machine = matches!(result, Err(AttemptError::Machine(_)));
+            makes_way = matches!(result, Err(AttemptError::MadeWay));
             if let Err(error) = result {
                 self.give_up(&task, &error);
             }
@@ -204,7 +215,7 @@ impl<Q: Queue> Worker<Q> {
         let kind = match error {
             AttemptError::Problem(_) => Kind::Package,
             AttemptError::Machine(_) => Kind::Machine,
-            AttemptError::Lost => return,
+            AttemptError::Lost | AttemptError::MadeWay => return,
         };
         let reason = &error.to_string();
         let failure = Failure { kind, reason };
@@ -223,13 +234,50 @@ impl<Q: Queue> Worker<Q> {
     ) -> Result<(), AttemptError> {
         let token = self.context.stops.begin(task.id);
         let renewing = self.renew(Lease::of(task), token.clone());
+        let making_way = self.make_way(task, token.clone());
         self.context.live.changed(change(task));
         let result = self
             .prepare(judge, ready, task)
             .and_then(|problem| self.judge(judge, problem, task, &token));
         renewing.abort();
         self.context.stops.end(task.id);
-        result
+        if !making_way.end(&self.context.handle) {
+            return result;
+        }
+        if let Err(AttemptError::Machine(_)) = result {
+            // The worker must replace its machine first.
+            self.context.handle.block_on(self.context.queue.way_used());
+            return result;
+        }
+        Err(AttemptError::MadeWay)
+    }
+
+    /// Ends the judging when a submission to a contest needs the worker. The judgement then waits
+    /// again, so a result that comes at the same moment is not stored.
+    fn make_way(&self, task: &Task, token: CancelToken) -> MakingWay {
+        let (context, lease) = (self.context.clone(), Lease::of(task));
+        let (ended, mut is_ended) = tokio::sync::oneshot::channel::<()>();
+        let is_contest = task.priority >= CONTEST;
+        let watching = self.context.handle.spawn(async move {
+            if is_contest {
+                return false;
+            }
+            loop {
+                tokio::select! {
+                    _ = &mut is_ended => return false,
+                    () = tokio::time::sleep(MAKE_WAY_INTERVAL) => {}
+                }
+                match context.queue.make_way(lease).await {
+                    Ok(true) => {
+                        token.cancel();
+                        return true;
+                    }
+                    Ok(false) => {}
+                    Err(error) => tracing::warn!(%error, "cannot read the queue"),
+                }
+            }
+        });
+        MakingWay { ended, watching }
     }
 
     /// Renews the lease until the future is aborted. Cancels the judging if the lease is lost.
@@ -337,6 +385,21 @@ impl<Q: Queue> Worker<Q> {
             Ok(false) => Err(AttemptError::Lost),
             Err(error) => Err(MachineFault::Queue(error.into()).into()),
         }
+    }
+}
+
+/// Looks whether a judgement must make way.
+struct MakingWay {
+    ended: tokio::sync::oneshot::Sender<()>,
+    watching: JoinHandle<bool>,
+}
+
+impl MakingWay {
+    /// Stops looking, and returns whether the judgement has made way.
+    fn end(self, handle: &Handle) -> bool {
+        // It may have ended by itself.
+        let _ = self.ended.send(());
+        handle.block_on(self.watching).unwrap_or(false)
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Request {
     pub locale: Arc<Locale>,
     /// The address to which the choice of another language returns.
     pub back: String,
+    /// The scheme, the host and the port of the site; empty if they are unknown.
+    pub origin: String,
 }
 
 /// Runs a future that answers a request.
@@ -59,6 +61,7 @@ pub fn at_once<R>(locale: &Arc<Locale>, function: impl FnOnce() -> R) -> R {
         locales: NONE.clone(),
         locale: locale.clone(),
         back: String::new(),
+        origin: String::new(),
     };
     REQUEST.sync_scope(RefCell::new(request), function)
 }

@@ -26,6 +26,13 @@ pub fn element(page: &str, id: &str) -> String {
     found.text().collect::<String>().trim().to_owned()
 }
 
+/// The path of a link that a page shows as a whole address.
+pub fn path_of_link(site: &Site, page: &str, id: &str) -> String {
+    let address = element(page, id);
+    let path = address.strip_prefix(&site.url);
+    path.unwrap_or_else(|| panic!("{address}")).to_owned()
+}
+
 /// The number of a user in the list of administrators.
 pub fn user_id(admin: &mut Browser, login: &str) -> String {
     let page = scraper::Html::parse_document(&admin.get("/users").body);
@@ -168,7 +175,7 @@ fn sign_up_is_open_closed_or_by_link() {
     assert_eq!(guest.get("/sign-up").status, 403);
     assert_eq!(guest.post("/sign-up", &fields("eve")).status, 403);
     let page = admin.post("/settings", &[("sign_up", "link")]);
-    let link = element(&page.body, "sign-up-link");
+    let link = path_of_link(&site, &page.body, "sign-up-link");
     assert_eq!(guest.post("/sign-up", &fields("eve")).status, 403);
     let wrong = format!("/sign-up/{}", "0".repeat(64));
     assert_eq!(guest.post(&wrong, &fields("eve")).status, 404);
@@ -226,7 +233,7 @@ fn users_are_merged_and_deleted_but_the_last_administrator_stays() {
         assert!(admin.get(&ranking).body.contains(super::SUM));
 
         let link = admin.post(&format!("/users/{bob_id}/reset"), &[]);
-        let link = element(&link.body, "reset-link");
+        let link = path_of_link(&site, &link.body, "reset-link");
         assert_eq!(Browser::new(&site).get(&link).status, 200);
         let deleted = admin.post(&format!("/users/{bob_id}/delete"), &[("confirm", "bob")]);
         assert_eq!(deleted.status, 303, "{deleted:#?}");

@@ -19,7 +19,10 @@ const FOREIGN: [&str; 8] = [
 /// The path of a new entry link.
 pub fn entry_link(admin: &mut Browser, contest: i64) -> String {
     let page = admin.post(&format!("/contests/{contest}/link"), &[]);
-    element(&page.body, "entry-link")
+    let address = element(&page.body, "entry-link");
+    let path = address.find("/enter/").map(|at| &address[at..]);
+    assert!(address.starts_with("http"), "{address}");
+    path.expect("an entry link").to_owned()
 }
 
 /// The addresses of links in a page that begin with `start`.

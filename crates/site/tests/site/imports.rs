@@ -50,12 +50,29 @@ fn rows(page: &str, id: &str) -> Vec<String> {
     rows.map(text).collect()
 }
 
-/// The path with which a user chooses a password.
-fn link(page: &Answer, login: &str) -> String {
-    let rows = rows(&page.body, "links");
-    let row = rows.iter().find(|row| row.starts_with(login));
-    let row = row.unwrap_or_else(|| panic!("{page:#?}"));
-    row.rsplit('|').next().expect("a link").to_owned()
+/// The slips of paper, each as the texts of its list.
+fn slips(page: &Answer) -> Vec<Vec<String>> {
+    let document = scraper::Html::parse_document(&page.body);
+    let selector = |text| scraper::Selector::parse(text).expect("a selector");
+    let (slip, part) = (selector("#slips .slip"), selector("h2, dd"));
+    let slips = document.select(&slip);
+    let parts = slips.map(|one| {
+        one.select(&part)
+            .map(|part| part.text().collect())
+            .collect()
+    });
+    parts.collect()
+}
+
+/// The path with which a user chooses a password. The slip has the whole address.
+fn link(site: &Site, page: &Answer, login: &str) -> String {
+    let slips = slips(page);
+    let slip = slips.iter().find(|slip| slip[2] == login);
+    let slip = slip.unwrap_or_else(|| panic!("{page:#?}"));
+    assert_eq!(slip[1], format!("{}/", site.url));
+    let path = slip[3].strip_prefix(&site.url).expect("a whole address");
+    assert!(page.body.contains(&format!("href=\"{path}\"")), "{page:#?}");
+    path.to_owned()
 }
 
 #[test]
@@ -89,8 +106,8 @@ fn users_are_imported_all_or_not_at_all() {
 
         let page = apply_plan(&mut admin, USERS, &lists, &known);
         assert_eq!(page.status, 200, "{page:#?}");
-        assert_eq!(rows(&page.body, "links").len(), 1, "{page:#?}");
-        let link = link(&page, "eve");
+        assert_eq!(slips(&page).len(), 1, "{page:#?}");
+        let link = link(&site, &page, "eve");
         let chosen = Browser::new(&site).post(&link, &[("new", "red apple pie")]);
         assert_eq!(chosen.status, 303, "{chosen:#?}");
         assert_eq!(Browser::new(&site).get(&link).status, 404, "it works once");
@@ -104,7 +121,7 @@ fn users_are_imported_all_or_not_at_all() {
         let again = preview(&mut admin, USERS, &lists);
         assert_eq!(counts(&again), [0, 0, 3, 0], "{again:#?}");
         let page = apply(&mut admin, USERS, &lists);
-        assert!(rows(&page.body, "links").is_empty(), "{page:#?}");
+        assert!(slips(&page).is_empty(), "{page:#?}");
         assert_eq!(signs_in("eve", "red apple pie"), 303);
         let password = [(
             "accounts",
@@ -125,8 +142,8 @@ fn users_are_imported_all_or_not_at_all() {
         let plan = plan(&preview(&mut admin, USERS, &lists));
         let fields = [lists[0], ("plan", &plan), ("format", "csv")];
         let csv = admin.upload("/users/import/apply", &fields, ("", b""));
-        let start = "login,name,link\nida,ida,/reset/";
-        assert!(csv.body.starts_with(start), "{csv:#?}");
+        let start = format!("login,name,link\nida,ida,{}/reset/", site.url);
+        assert!(csv.body.starts_with(&start), "{csv:#?}");
         let log = admin.get("/audit").body;
         assert!(log.contains("POST /users/import/apply"), "{log}");
     });
@@ -211,11 +228,78 @@ fn listed_password_ends_links_for_choosing_one() {
     with_each(|site| {
         let mut admin = first_admin(&site);
         let lists = [("accounts", "login\nnew\n")];
-        let link = link(&apply(&mut admin, USERS, &lists), "new");
+        let link = link(&site, &apply(&mut admin, USERS, &lists), "new");
         assert_eq!(Browser::new(&site).get(&link).status, 200);
         let lists = [("accounts", "login,password\nnew,battery staple\n")];
         assert_eq!(apply(&mut admin, USERS, &lists).status, 200);
         assert_eq!(Browser::new(&site).get(&link).status, 404);
+    });
+}
+
+#[test]
+fn pupils_receive_generated_passwords_once() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        new_user(&site, "tea");
+        let list = [(
+            "accounts",
+            "login,name,password\nala,Ala A,\nola,,\nfred,,battery staple\ntea,Tea T.,\n",
+        )];
+        let seen = preview(&mut admin, USERS, &list);
+        assert!(seen.body.contains("48 bits"), "{seen:#?}");
+        let apply_as = |admin: &mut Browser, list: (&str, &str), format: &str| {
+            let known = plan(&preview(admin, USERS, &[list]));
+            let fields = [
+                list,
+                ("plan", &known),
+                ("issue", "passwords"),
+                ("format", format),
+            ];
+            admin.upload("/users/import/apply", &fields, ("", b""))
+        };
+        let page = apply_as(&mut admin, list[0], "page");
+        assert_eq!(page.status, 200, "{page:#?}");
+        let slips = slips(&page);
+        assert_eq!(
+            slips.len(),
+            2,
+            "only new users without a password: {slips:?}"
+        );
+        assert_eq!(slips[0][..3], ["Ala A", &format!("{}/", site.url), "ala"]);
+        assert_ne!(slips[0][3], slips[1][3]);
+        let signs_in =
+            |login: &str, password: &str| sign_in(&mut Browser::new(&site), login, password).0;
+        for slip in &slips {
+            assert_eq!(signs_in(&slip[2], &slip[3]), 303, "{slip:?}");
+        }
+        assert_eq!(signs_in("fred", "battery staple"), 303);
+        assert_eq!(
+            signs_in("tea", "correct horse"),
+            303,
+            "the password is kept"
+        );
+
+        let csv = apply_as(&mut admin, ("accounts", "login,name\nida,Ida I\n"), "csv");
+        let (head, row) = csv.body.split_once('\n').expect("lines");
+        assert_eq!(head, "login,name,password,site");
+        let row: Vec<&str> = row.trim_end().split(',').collect();
+        assert_eq!(row[3], format!("{}/", site.url), "{csv:#?}");
+        assert_eq!(signs_in("ida", row[2]), 303, "{csv:#?}");
+
+        let mut many = "login\n".to_owned();
+        for number in 0..2_001 {
+            writeln!(many, "user{number}").expect("memory");
+        }
+        let refused = apply_as(&mut admin, ("accounts", &many), "page");
+        assert_eq!(refused.status, 422, "{refused:#?}");
+        assert!(refused.body.contains("2,000") || refused.body.contains("2000"));
+        assert!(!admin.get("/users/export.csv").body.contains("user0"));
+        let settings = admin.post("/settings", &[("sign_up", "link")]);
+        let link = element(&settings.body, "sign-up-link");
+        assert!(
+            link.starts_with(&format!("{}/sign-up/", site.url)),
+            "{link}"
+        );
     });
 }
 
@@ -267,7 +351,11 @@ fn refused_lines_are_named_and_nothing_is_applied() {
     let users = admin.get("/users").body;
     assert!(!users.contains("eve") && !users.contains("hans"), "{users}");
     for (list, part) in [
-        ("name\neve\n", "neither CSV"),
+        ("\nname;klasa\neve;2a\n", "Line 2 does not name the column"),
+        (
+            "name;klasa\neve;2a\n",
+            "name, klasa. Accepted names: login,",
+        ),
         ("accounts\t7\n", "version"),
         ("[{]", "JSON"),
         ("login\n", "1 to 10,000 lines"),
@@ -282,6 +370,44 @@ fn refused_lines_are_named_and_nothing_is_applied() {
         let refused = admin.upload(USERS, &[("accounts", &list)], ("", b""));
         assert_eq!(refused.status, 422, "{refused:#?}");
     }
+}
+
+#[test]
+fn columns_that_are_not_used_are_named_before_anything_is_applied() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        // The files of the form, not its text.
+        let accounts = "accounts\"; filename=\"klasa.csv";
+        let list = "\u{feff}Login;Imię i nazwisko;Hasło;Klasa;\r\nala;Ala A;battery staple;2a;\r\n;;;;\r\n";
+        let seen = preview(&mut admin, USERS, &[(accounts, list)]);
+        assert_eq!(counts(&seen), [1, 0, 0, 0], "{seen:#?}");
+        let unused = element(&seen.body, "unused");
+        assert!(unused.contains("not used: Klasa."), "{unused}");
+        assert!(unused.contains("password"), "{unused}");
+        let row = &rows(&seen.body, "users")[0];
+        assert!(
+            row.contains("Ala A") && row.contains("from the list"),
+            "{row}"
+        );
+        let seen = preview(
+            &mut admin,
+            USERS,
+            &[("list", "login,name,team\nola,Ola,7\n")],
+        );
+        let unused = element(&seen.body, "unused");
+        assert!(unused.contains("not used: team."), "{unused}");
+        let seen = preview(&mut admin, USERS, &[("list", "login,name\nola,Ola\n")]);
+        assert!(!seen.body.contains("id=\"unused\""), "{seen:#?}");
+        let refused = admin.upload(USERS, &[(accounts, "PK\u{3}\u{4}x")], ("", b""));
+        assert_eq!(refused.status, 422, "{refused:#?}");
+        assert!(refused.body.contains("workbook"), "{refused:#?}");
+
+        let contest = make_contest(&mut admin);
+        let path = format!("/contests/{}/import", contest.id);
+        let seen = preview(&mut admin, &path, &[("teams", TEAMS), ("groups", GROUPS)]);
+        let unused = element(&seen.body, "unused");
+        assert!(unused.contains("icpc_id, short_name, country"), "{unused}");
+    });
 }
 
 const GROUPS: &str = "File_Version\t1\n3\tStudents\n4\tGuests\n";
@@ -324,7 +450,7 @@ fn teams_are_imported_with_their_accounts() {
         );
         let page = apply_plan(&mut admin, &path, &lists, &plan(&seen));
         assert_eq!(page.status, 200, "{page:#?}");
-        let link = link(&page, "team002");
+        let link = link(&site, &page, "team002");
         let chosen = Browser::new(&site).post(&link, &[("new", "red apple pie")]);
         assert_eq!(chosen.status, 303, "{chosen:#?}");
         let table = |page: &str| page.split("<tbody>").nth(1).map(str::to_owned);

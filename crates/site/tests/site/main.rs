@@ -83,6 +83,28 @@ fn contestant_sees_initial_results_until_the_full_ones() {
         );
         assert!(admin.get(&ranking).body.contains(SUM));
 
+        // The style sheet of the contestant marks the own row, and the table has that row.
+        let page = bob.get(&ranking).body;
+        let style = page.split("href=\"/ranking-rows/").nth(1);
+        let own = style
+            .and_then(|it| it.split('"').next())
+            .expect("a style sheet");
+        assert!(
+            page.contains(&format!("data-participant=\"{own}\"")),
+            "{page}"
+        );
+        let style = bob.get(&format!("/ranking-rows/{own}"));
+        let type_of = style.headers["content-type"].to_str().unwrap_or_default();
+        assert!(type_of.starts_with("text/css"), "{style:#?}");
+        let selector = format!("tr[data-participant=\"{own}\"]");
+        assert!(style.body.contains(&selector), "{style:#?}");
+        assert!(
+            !Browser::new(&site)
+                .get(&ranking)
+                .body
+                .contains("ranking-rows")
+        );
+
         site.kill_and_restart();
         let (mut admin, mut bob) = (admin.moved(&site), bob.moved(&site));
         assert_eq!(site.setup, None, "an administrator exists");

@@ -394,6 +394,52 @@ fn constants_are_replaced_in_markdown() {
 }
 
 #[test]
+fn statements_of_all_languages_are_reachable() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let mut files = files_of_sum();
+        files.extend([
+            ("problem_statement/problem.pl.md", "Dodaj dwie liczby."),
+            (
+                "problem_statement/problem.sv.md",
+                "Addera.\n\n{{nextsample}}\n",
+            ),
+            ("problem_statement/problem.de.pdf", "%PDF-1.4 leer"),
+        ]);
+        let contest = make_contest_of(&mut admin, &archive(&files));
+        for page in [
+            format!("/problems/{}", contest.package),
+            format!("/round-problems/{}", contest.problem),
+        ] {
+            let mut shown = |language: &str, query: &str| {
+                let header = ("accept-language", language);
+                admin.get_with(&format!("{page}{query}"), header).body
+            };
+            let polish = shown("pl", "");
+            assert!(polish.contains("Dodaj dwie liczby."), "{polish}");
+            for link in [
+                "\"?statement=en\"",
+                "\"?statement=sv\"",
+                &format!("\"{page}/files/de.pdf\""),
+            ] {
+                assert!(polish.contains(link), "{link}: {polish}");
+            }
+            assert!(!polish.contains("?statement=pl"), "{polish}");
+            assert!(shown("en", "").contains("Add <math"));
+            assert!(shown("fr", "").contains("Add <math"), "English is next");
+            let german = shown("de", "");
+            assert!(!german.contains("Add <math"), "a PDF is in German");
+            assert!(german.contains("?statement=en"), "{german}");
+            let swedish = shown("pl", "?statement=sv");
+            assert!(swedish.contains("Addera."), "{swedish}");
+            assert!(swedish.contains("?statement=pl"), "{swedish}");
+            assert_eq!(swedish.matches("class=\"samples\"").count(), 1);
+            assert!(shown("pl", "?statement=xx").contains("Dodaj"));
+        }
+    });
+}
+
+#[test]
 fn samples_are_shown_where_markdown_has_them() {
     let site = Site::start(None);
     let mut admin = first_admin(&site);

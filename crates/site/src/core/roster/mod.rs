@@ -9,11 +9,14 @@
 //! | JSON | an array of objects with the names of the columns, as in the Contest API |
 //!
 //! A file is read line by line. A line that is not accepted is reported with a reason, and the
-//! other lines are read.
+//! other lines are read. Columns that are not read are named.
 
+mod columns;
+mod encoding;
 mod table;
 mod teams;
 
+pub use encoding::{EncodingError, decode};
 pub use teams::{MAX_TEAM_NAME, Team};
 
 use super::account::{self, AccountError};
@@ -62,6 +65,15 @@ impl File {
     }
 }
 
+/// Where an import adds users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The site. It has no teams.
+    Site,
+    /// A contest, with its teams.
+    Contest,
+}
+
 /// A line of a file, by its number. In JSON this is the number of the object.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line<T> {
@@ -108,9 +120,19 @@ pub enum LineError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The format of the text is unknown.
-    #[error("the list is neither CSV, TSV nor JSON with a column login or id")]
-    Format,
+    /// A table has no column with the login or the number.
+    #[error("line {line} has no column named {}", accepted.join(", "))]
+    Format {
+        /// The line with the names of the columns.
+        line: usize,
+        /// The names that it has.
+        found: Vec<String>,
+        /// The names that the column may have.
+        accepted: Vec<&'static str>,
+    },
+    /// The file is no text.
+    #[error("the file is not text: {0:?}")]
+    Encoding(EncodingError),
     /// The version in the first line is unknown.
     #[error("the version {0:?} is unknown")]
     Version(String),
@@ -147,6 +169,19 @@ pub struct Roster {
     pub accounts: Vec<Line<Entry>>,
     /// Lines of groups and organizations that are refused.
     pub refused: Vec<(File, usize, LineError)>,
+    /// The columns of files that are not read.
+    pub unused: Vec<Unused>,
+}
+
+/// The columns of a file that are not read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// The file.
+    pub file: File,
+    /// The names of these columns in the file.
+    pub names: Vec<String>,
+    /// The names of the columns that are read.
+    pub read: Vec<&'static str>,
 }
 
 /// A user of a list.
@@ -185,26 +220,39 @@ impl Entry {
 ///
 /// # Errors
 /// A file is not accepted as a whole. Refused lines are not errors.
-pub fn read<'a>(text: impl Fn(File) -> &'a str) -> Result<Roster, RosterError> {
+pub fn read<'a>(scope: Scope, text: impl Fn(File) -> &'a str) -> Result<Roster, RosterError> {
     let refuse = |file| move |why| RosterError { file, why };
     let of_all = refuse(File::Accounts);
     if File::ALL.map(|file| text(file).len()).iter().sum::<usize>() > MAX_BYTES {
         return Err(of_all(FileError::Bytes));
     }
-    let records = |file| table::records(file, text(file)).map_err(refuse(file));
     let mut roster = Roster::default();
-    let (groups, refused) = teams::index(records(File::Groups)?, &["name"]);
+    let mut unused = Vec::new();
+    let mut lines = |file| {
+        let content = table::content(file, text(file), scope).map_err(refuse(file))?;
+        if !content.unused.is_empty() {
+            let columns = table::columns(file, scope).iter();
+            unused.push(Unused {
+                file,
+                names: content.unused,
+                read: columns.map(|column| column.keys[0]).collect(),
+            });
+        }
+        Ok(content.lines)
+    };
+    let (groups, refused) = teams::index(lines(File::Groups)?, &["name"]);
     let of = |file| move |(number, error)| (file, number, error);
     roster
         .refused
         .extend(refused.into_iter().map(of(File::Groups)));
     let names = ["formal_name", "name"];
-    let (organizations, refused) = teams::index(records(File::Organizations)?, &names);
+    let (organizations, refused) = teams::index(lines(File::Organizations)?, &names);
     roster
         .refused
         .extend(refused.into_iter().map(of(File::Organizations)));
-    roster.teams = teams::teams(records(File::Teams)?, &groups, &organizations);
-    roster.accounts = accounts(records(File::Accounts)?);
+    roster.teams = teams::teams(lines(File::Teams)?, &groups, &organizations);
+    roster.accounts = accounts(lines(File::Accounts)?);
+    roster.unused = unused;
     let is_secret = |line: &&Line<Entry>| {
         line.found
             .as_ref()
@@ -242,7 +290,7 @@ fn account(record: &Record) -> Result<Entry, LineError> {
     let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
     let login = record.text(&["login", "username", "id"]).trim().to_owned();
     account::check_login(&login)?;
-    let name = filled(unprotected(record.text(&["name"])).trim());
+    let name = filled(&person_name(record));
     if let Some(name) = &name {
         account::check_name(name)?;
     }
@@ -282,6 +330,18 @@ fn account(record: &Record) -> Result<Entry, LineError> {
         password,
         team,
     })
+}
+
+/// The name of a person, which may be in two columns.
+fn person_name(record: &Record) -> String {
+    let part = |key: &str| unprotected(record.text(&[key])).trim();
+    match part("name") {
+        "" => {
+            let name = format!("{} {}", part("given_name"), part("family_name"));
+            name.trim().to_owned()
+        }
+        name => name.to_owned(),
+    }
 }
 
 /// The first number in a login.

@@ -14,7 +14,9 @@ fn entry(login: &str, name: &str, role: Option<Role>, password: Option<&str>) ->
 
 /// The users of a single file.
 fn users(text: &str) -> Result<Vec<Line<Entry>>, FileError> {
-    let roster = read(|file| if file == File::Accounts { text } else { "" });
+    let roster = read(Scope::Contest, |file| {
+        if file == File::Accounts { text } else { "" }
+    });
     roster
         .map(|roster| roster.accounts)
         .map_err(|error| error.why)
@@ -30,7 +32,7 @@ fn mistake(text: &str) -> (usize, LineError) {
 }
 
 fn teams(teams: &str, groups: &str, organizations: &str) -> Result<Roster, RosterError> {
-    read(|file| match file {
+    read(Scope::Contest, |file| match file {
         File::Teams => teams,
         File::Groups => groups,
         File::Organizations => organizations,
@@ -177,9 +179,15 @@ fn refused_lines_have_their_numbers_and_reasons() {
 #[test]
 fn files_without_a_known_format_are_refused() {
     let version = |text: &str| FileError::Version(text.to_owned());
+    let format = |line, found: &[&str]| FileError::Format {
+        line,
+        found: found.iter().map(|name| (*name).to_owned()).collect(),
+        accepted: columns::ACCOUNTS[0].names(),
+    };
     let table = [
         ("", FileError::Size),
-        ("name\nbob", FileError::Format),
+        ("name\nbob", format(1, &["name"])),
+        ("\nKlasa 2a;\nlogin;name\n", format(2, &["Klasa 2a"])),
         ("login\n", FileError::Size),
         ("accounts\t2\n", version("2")),
         ("accounts\n", version("")),
@@ -285,7 +293,17 @@ fn teams_groups_and_organizations_are_checked() {
         refused(File::Teams, version)
     );
     let found = teams("id,name\n1,Owls\n", "", "name\nOak\n");
-    assert_eq!(found, refused(File::Organizations, FileError::Format));
+    assert_eq!(
+        found,
+        refused(
+            File::Organizations,
+            FileError::Format {
+                line: 1,
+                found: vec!["name".to_owned()],
+                accepted: columns::ORGANIZATIONS[0].names(),
+            }
+        )
+    );
 }
 
 #[test]
@@ -294,4 +312,78 @@ fn cells_are_no_formulas_and_survive_a_round_trip() {
     assert_eq!(text, "login,name\nbob,\"'=1+1,\"\"x\"\"\"\n");
     let found = users(&text).unwrap().remove(0).found.unwrap();
     assert_eq!(found.name.as_deref(), Some("=1+1,\"x\""));
+}
+
+/// The users of a file of the site, and the columns that are not read.
+fn site_users(text: &str) -> (Vec<Entry>, Vec<String>) {
+    let found = read(
+        Scope::Site,
+        |file| {
+            if file == File::Accounts { text } else { "" }
+        },
+    );
+    let found = found.unwrap_or_else(|error| panic!("{text:?}: {error}"));
+    let users = found.accounts.into_iter().map(|line| line.found.unwrap());
+    let unused = found.unused.into_iter().flat_map(|one| one.names);
+    (users.collect(), unused.collect())
+}
+
+#[test]
+fn headers_of_spreadsheets_are_read_in_each_language() {
+    let ala = entry("ala", "Ala A", None, Some("battery staple"));
+    for text in [
+        "Login,Imię i nazwisko,Hasło\nala,Ala A,battery staple\n",
+        "LOGIN;IMIE I NAZWISKO;HASLO\r\nala;Ala A;battery staple\r\n",
+        "Nazwa użytkownika\tImię\tNazwisko\tHasło\nala\tAla\tA\tbattery staple\n",
+        "Benutzername;Vorname;Nachname;Passwort\nala;Ala;A;battery staple\n",
+        "Kennung;Vor- und Nachname;Kennwort\nala;Ala A;battery staple\n",
+        "sep=;\r\nUser name;Full-Name;Password [Required]\r\nala;Ala A;battery staple\r\n",
+        "First Name [Required],Last Name [Required],Username,Password\nAla,A,ala,battery staple\n",
+        "\"Name; full, as shown (x)\",login,name,password,\nx,ala,Ala A,battery staple,\n,,,,\n",
+        // The accents as symbols of their own.
+        "login;imie\u{328} i nazwisko;Has\u{142}o\nala;Ala A;battery staple\n",
+    ] {
+        let (users, _) = site_users(text);
+        assert_eq!(users, [ala.clone()], "{text}");
+    }
+    let (users, _) = site_users("Login;E-mail;Adres e-mail;Rola\nala;a@b.org;c@d.org;teacher\n");
+    assert_eq!(users[0].email.as_deref(), Some("a@b.org"));
+    assert_eq!(users[0].role, Some(Role::Teacher));
+}
+
+#[test]
+fn columns_that_are_not_read_are_named() {
+    for (text, expected) in [
+        ("login,name\nala,Ala\n", &[][..]),
+        ("login,Klasa, Ocena \nala,2a,5\n", &["Klasa", "Ocena"]),
+        ("login,name,Name,NAME\nala,Ala,x,y\n", &["Name", "NAME"]),
+        ("login,username,id\nala,x,7\n", &["username", "id"]),
+        ("login;;\nala;;x\n", &["#3"]),
+        ("login;team\nala;7\n", &["team"]),
+        ("accounts\t1\nteam\tAla\tala\tbattery staple\tx\n", &["#5"]),
+        (
+            r#"[{"login": "ala", "klasa": 2, "x": null}, {"id": "ola", "login": "ola"}, {"id": "e"}]"#,
+            &["klasa"],
+        ),
+    ] {
+        let (_, unused) = site_users(text);
+        assert_eq!(unused, expected, "{text}");
+    }
+    let roster = teams("teams\t1\n1\t447\t\tOwls\tOak School\tOak\tDEU\n", "", "").unwrap();
+    assert_eq!(roster.unused[0].names, ["icpc_id", "short_name", "country"]);
+    assert!(roster.unused[0].read.contains(&"organization"));
+    let roster = teams(
+        "Nr;Zespół;Szkoła;Miasto\n1;Sowy;LO 1;Gdynia\n",
+        "id,name,icpc_id\n3,Students,9\n",
+        "",
+    );
+    let roster = roster.unwrap();
+    let unused = roster.unused.iter().map(|one| (one.file, &one.names[..]));
+    let (city, icpc) = (["Miasto".to_owned()], ["icpc_id".to_owned()]);
+    assert_eq!(
+        unused.collect::<Vec<_>>(),
+        [(File::Groups, &icpc[..]), (File::Teams, &city[..])]
+    );
+    let found = roster.teams[0].found.as_ref().unwrap();
+    assert_eq!(*found, team("1", "Sowy", "LO 1", "", None));
 }

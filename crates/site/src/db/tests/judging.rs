@@ -394,3 +394,67 @@ fn paused_problem_waits_and_others_do_not() {
         assert_eq!(claim(db).await.unwrap().submission_id, paused);
     });
 }
+
+#[test]
+fn judgement_makes_way_for_contests_without_a_failure() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (practice, judged) = submit(db, ada, sum, None).await;
+        let first = claim(db).await.unwrap();
+        assert_eq!((first.id, first.priority), (judged, judgement::PRACTICE));
+        assert_eq!(judgement::waiting_in_contests(db, NOW).await.unwrap(), 0);
+
+        let (contest, other) = submit(db, ada, sum, None).await;
+        let mut tx = db.begin().await.unwrap();
+        tx.execute(
+            "UPDATE judgement SET priority = $2 WHERE id = $1",
+            values![other, judgement::CONTEST],
+        )
+        .await
+        .unwrap();
+        tx.commit().await.unwrap();
+        let early = NOW.before(LEASE);
+        assert_eq!(judgement::waiting_in_contests(db, early).await.unwrap(), 0);
+        assert_eq!(judgement::waiting_in_contests(db, NOW).await.unwrap(), 1);
+        // Only the attempt that has the lease makes way, and only once.
+        assert!(!judgement::make_way(db, judged, 2).await.unwrap());
+        for attempt in 1..=2 * judgement::MAX_FAILURES {
+            assert!(judgement::make_way(db, judged, attempt).await.unwrap());
+            assert!(!judgement::make_way(db, judged, attempt).await.unwrap());
+            let wrong = outcome(Verdict::WrongAnswer, 0);
+            let stored = judgement::finish(db, judged, attempt, &wrong, NOW).await;
+            assert!(!stored.unwrap(), "the lease has ended");
+            assert!(
+                !judgement::fail(db, judged, attempt, &BROKEN, NOW)
+                    .await
+                    .unwrap()
+            );
+            if attempt == 1 {
+                let next = claim(db).await.unwrap();
+                assert_eq!(next.submission_id, contest);
+                let kept = judgement::make_way(db, other, next.attempt).await;
+                assert!(!kept.unwrap(), "a contest makes no way");
+                let right = outcome(Verdict::Accepted, 100);
+                let stored = judgement::finish(db, other, next.attempt, &right, NOW).await;
+                assert!(stored.unwrap());
+            }
+            let again = claim(db).await.unwrap();
+            assert_eq!((again.id, again.attempt), (judged, attempt + 1));
+        }
+        let last = 2 * judgement::MAX_FAILURES + 1;
+        let right = outcome(Verdict::Accepted, 100);
+        assert!(
+            judgement::finish(db, judged, last, &right, NOW)
+                .await
+                .unwrap()
+        );
+        let found = submission::by_id(db, practice).await.unwrap().unwrap();
+        assert_eq!(
+            (found.state, found.verdict),
+            (State::Done, Some(Verdict::Accepted))
+        );
+        let details = judgement::details(db, judged).await.unwrap().unwrap();
+        assert_eq!(details.fault, None);
+    });
+}

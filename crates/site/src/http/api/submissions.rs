@@ -176,6 +176,7 @@ pub async fn submit(
         file_name: sent.file_name,
         content: sent.source.into_bytes(),
         fields: HashMap::from([("language".to_owned(), sent.language)]),
+        ..Upload::default()
     };
     let session = &caller.session;
     let id = match (sent.round_problem, sent.problem) {

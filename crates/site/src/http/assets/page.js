@@ -57,9 +57,6 @@ function markScrollers() {
   }
 }
 
-// Shows the whole address of a link that a user sends to other people.
-for (const link of document.querySelectorAll('a[data-address]')) link.textContent = link.href;
-
 tick();
 setInterval(tick, 1000);
 markScrollers();

@@ -74,6 +74,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/contests/{id}/ranking/live", get(ranking::live))
         .route("/contests/{id}/projector", get(ranking::projector))
         .route("/contests/{id}/statistics", get(ranking::statistics))
+        .route("/ranking-rows/{participant}", get(ranking::row_style))
         .route(
             "/contests/{id}/participants",
             get(participants::list).post(participants::create),

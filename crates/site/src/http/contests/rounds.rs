@@ -10,7 +10,7 @@ use crate::core::time::Time;
 use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
 use crate::db::problem::{self, Problem};
 use crate::http::problems::problem_list::{find as find_problems, search_form};
-use crate::http::problems::{self, MAX_NAME};
+use crate::http::problems::{self, MAX_NAME, StatementChoice, shown_statement};
 use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
@@ -270,11 +270,14 @@ async fn manifest(app: &App, problem: &RoundProblem) -> Page<Arc<Manifest>> {
 }
 
 /// `GET /round-problems/{id}`.
-pub async fn problem(ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem) -> Page {
+pub async fn problem(
+    ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem,
+    Query(choice): Query<StatementChoice>,
+) -> Page {
     let id = problem.id;
     let manifest = manifest(&app, &problem).await?;
     let files = format!("/round-problems/{id}/files");
-    let text = problems::markdown(&app, session.party(), &manifest, &files).await?;
+    let text = shown_statement(&app, session.party(), &manifest, &files, &choice).await?;
     let title = format!("{} {}", problem.label, problem.name);
     let is_open = view.submits(&problem);
     let times = view.times(problem.round_id, problem.schedule());
@@ -291,7 +294,7 @@ pub async fn problem(ViewedProblem(Ctx { app, session }, view, problem): ViewedP
                 }
             }
         }
-        (statement(&manifest, text.as_deref(), &files))
+        (statement(&manifest, &text, &files))
         @if view.access.manage { (settings(&app, &problem).await?) }
     };
     Ok(page(&session, &title, main).into_response())

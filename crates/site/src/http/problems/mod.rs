@@ -18,7 +18,7 @@ mod versions;
 
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess, Tie};
-use crate::core::package::Manifest;
+use crate::core::package::{Form as StatementForm, Manifest, Offer};
 use crate::core::party::Party;
 use crate::core::search::Search;
 use crate::core::time::Time;
@@ -31,14 +31,16 @@ use crate::http::web::context::Ctx;
 use crate::http::web::error::{InternalError, Page, PageError, unreadable};
 use crate::http::web::layout::{crumbs, page};
 use crate::http::web::mistake::Mistake;
-use crate::http::web::parts::{PAGE_ROWS, check_name, select, statement, submissions};
+use crate::http::web::parts::{
+    PAGE_ROWS, ShownStatement, check_name, readers_languages, select, statement, submissions,
+};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::upload::{self, StoredUpload};
 use crate::jobs::packages as archives;
 use crate::text::t;
 use axum::Router;
-use axum::extract::{Form, Multipart, Path};
+use axum::extract::{Form, Multipart, Path, Query};
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
@@ -223,11 +225,15 @@ pub async fn edit(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Fo
 }
 
 /// `GET /problems/{id}`.
-pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
+pub async fn show(
+    Ctx { app, session }: Ctx,
+    Path(id): Path<i64>,
+    Query(choice): Query<StatementChoice>,
+) -> Page {
     let (problem, access) = find(&app, &session, id).await?;
     let (_, manifest) = current(&app, &problem).await?;
     let files = format!("/problems/{id}/files");
-    let text = markdown(&app, session.party(), &manifest, &files).await?;
+    let text = shown_statement(&app, session.party(), &manifest, &files, &choice).await?;
     let list = match session.viewer().id() {
         Some(user) => {
             let user = (!access.edit).then_some(user);
@@ -270,7 +276,7 @@ pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
             }
         }
         @if !tags.is_empty() { p { (t::ProblemTags { tags: tag_links(tags) }) } }
-        (statement(&manifest, text.as_deref(), &files))
+        (statement(&manifest, &text, &files))
         @if session.user.is_some() {
             h2 { @if access.edit { (t::Submissions) } @else { (t::YourSubmissions) } }
             (submissions(&list, None))
@@ -362,28 +368,58 @@ pub async fn tags_form(app: &App, problem: &Problem) -> Page<Markup> {
     })
 }
 
-/// The Markdown statement of a package as HTML. `files` is the address of its images.
-pub async fn markdown(
+/// The query of the page of a problem.
+#[derive(Default, Deserialize)]
+pub struct StatementChoice {
+    /// The language of the statement; empty for the best one.
+    #[serde(default)]
+    statement: String,
+}
+
+/// The statement that the page of a problem shows: the one in the chosen language, or the best one
+/// for the reader. `files` is the address of its images.
+pub async fn shown_statement(
     app: &App,
     party: Party,
     manifest: &Manifest,
     files: &str,
-) -> Page<Option<Arc<str>>> {
-    let Some(statement) = manifest.markdown() else {
-        return Ok(None);
+    choice: &StatementChoice,
+) -> Page<ShownStatement> {
+    let offers = manifest.offers(&readers_languages());
+    let is_chosen = |one: &&Offer<'_>| match choice.statement.as_str() {
+        "" => true,
+        chosen => one.language == chosen && one.form == StatementForm::Markdown,
     };
-    let key = statements::key(manifest, &statement.digest, files);
+    let found = offers.iter().find(is_chosen).or(offers.first());
+    let Some(statement) = found.filter(|one| one.form == StatementForm::Markdown) else {
+        return Ok(ShownStatement::default());
+    };
+    Ok(ShownStatement {
+        language: statement.language.to_owned(),
+        html: Some(markdown(app, party, manifest, statement, files).await?),
+    })
+}
+
+/// A statement in Markdown as HTML.
+async fn markdown(
+    app: &App,
+    party: Party,
+    manifest: &Manifest,
+    statement: &Offer<'_>,
+    files: &str,
+) -> Page<Arc<str>> {
+    let key = statements::key(manifest, statement.digest, files);
     if let Some(kept) = app.statements.page(&key) {
-        return Ok(Some(kept));
+        return Ok(kept);
     }
     let turn = app.limits.rendering.turn(party).await?;
     // Another request may have rendered it in the meantime.
     if let Some(kept) = app.statements.page(&key) {
-        return Ok(Some(kept));
+        return Ok(kept);
     }
-    let path = app.blobs.path(&statement.digest);
+    let path = app.blobs.path(statement.digest);
     let text = tokio::fs::read(path).await;
-    let text = text.map_err(|error| unreadable(&statement.digest, error))?;
+    let text = text.map_err(|error| unreadable(statement.digest, error))?;
     let images: Vec<String> = manifest.images.iter().map(|it| it.name.clone()).collect();
     let files = files.to_owned();
     let render = move || {
@@ -395,7 +431,7 @@ pub async fn markdown(
     };
     let html = turn.run(render).await?;
     let html = html.map_err(InternalError::Renderer)?;
-    Ok(Some(app.statements.keep_page(key, html)))
+    Ok(app.statements.keep_page(key, html))
 }
 
 /// An image or a statement of a package.

@@ -8,7 +8,7 @@ use crate::db::user;
 use crate::http::web::context::Ctx;
 use crate::text::{self, Locale};
 use axum::extract::{Form, Request, State};
-use axum::http::header::ACCEPT_LANGUAGE;
+use axum::http::header::{ACCEPT_LANGUAGE, HOST, ORIGIN};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -27,6 +27,7 @@ pub async fn choose(State(app): State<Arc<App>>, request: Request, next: Next) -
         locales: app.locales.clone(),
         locale: of_headers(&app, request.headers()),
         back: back(&request),
+        origin: origin(&app, request.headers()).unwrap_or_default(),
     };
     text::scope(chosen, next.run(request)).await
 }
@@ -48,6 +49,27 @@ fn back(request: &Request) -> String {
         Some(path) => path.to_string(),
         None => "/".to_owned(),
     }
+}
+
+/// The scheme, the host and the port with which the browser reaches the site. A proxy may hide the
+/// scheme, but browsers name it when they send a form.
+fn origin(app: &App, headers: &HeaderMap) -> Option<String> {
+    let host = headers.get(HOST)?.to_str().ok()?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
+    if host.is_empty() || !host.chars().all(is_plain) {
+        return None;
+    }
+    let is_secure = || {
+        headers
+            .get(ORIGIN)
+            .is_some_and(|it| *it == *format!("https://{host}"))
+    };
+    let scheme = if app.is_https || is_secure() {
+        "https"
+    } else {
+        "http"
+    };
+    Some(format!("{scheme}://{host}"))
 }
 
 /// The fields of `POST /language`.

@@ -3,7 +3,8 @@
 use crate::core::account::{AccountError, MAX_NAME};
 use crate::core::password::LENGTHS;
 use crate::core::roster::{
-    FileError, LineError, MAX_BYTES, MAX_LINES, MAX_PASSWORDS, MAX_TEAM_NAME, RosterError,
+    EncodingError, FileError, LineError, MAX_BYTES, MAX_LINES, MAX_PASSWORDS, MAX_TEAM_NAME,
+    RosterError,
 };
 use crate::text::{Message, t};
 use axum::extract::multipart::MultipartError;
@@ -243,7 +244,19 @@ fn account(error: AccountError) -> Box<dyn Message> {
 
 fn roster(error: &FileError) -> Box<dyn Message + '_> {
     match error {
-        FileError::Format => Box::new(t::RosterFormat),
+        FileError::Format {
+            line,
+            found,
+            accepted,
+        } => Box::new(t::RosterFormat {
+            line: *line,
+            found: found.join(", "),
+            accepted: accepted.join(", "),
+        }),
+        FileError::Encoding(EncodingError::Workbook) => Box::new(t::RosterWorkbook),
+        FileError::Encoding(EncodingError::Line(line)) => {
+            Box::new(t::RosterEncoding { line: *line })
+        }
         FileError::Version(version) => Box::new(t::RosterVersion { version }),
         FileError::Size => Box::new(t::RosterSize { max: MAX_LINES }),
         FileError::Bytes => Box::new(t::RosterBytes {

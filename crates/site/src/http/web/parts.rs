@@ -4,7 +4,7 @@ use super::error::Page;
 use super::mistake::Mistake;
 use super::storable;
 use crate::core::judgement::State;
-use crate::core::package::Manifest;
+use crate::core::package::{Form, Manifest, Offer};
 use crate::core::password;
 use crate::core::sample::Sample;
 use crate::core::score::Score;
@@ -16,6 +16,7 @@ use crate::text::{self, Message, t};
 use axum::extract::Multipart;
 use maud::{Markup, PreEscaped, Render, html};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Where a statement in Markdown shows the next sample, and all that are left (2025-09).
 const NEXT_SAMPLE: &str = "<p>{{nextsample}}</p>";
@@ -46,9 +47,15 @@ fn time_words(machine: &str) -> impl Message {
     }
 }
 
-/// A new link, to copy. The script shows its whole address instead of the path.
+/// The whole address of a page of the site, for other programs and for paper.
+pub fn address(path: &str) -> String {
+    let origin = text::request().map(|request| request.origin);
+    format!("{}{path}", origin.unwrap_or_default())
+}
+
+/// A new link, to copy.
 pub fn new_link(id: &str, path: &str) -> Markup {
-    html! { pre id=(id) tabindex="0" { a data-address href=(path) { (path) } } }
+    html! { pre id=(id) tabindex="0" { a href=(path) { (address(path)) } } }
 }
 
 /// The time until a point in time. The script counts down.
@@ -217,9 +224,44 @@ pub fn milliseconds(nanoseconds: u64) -> Markup {
     t::Milliseconds { ms }.render()
 }
 
-/// The statement of a problem with limits and examples. `text` is its rendered Markdown, and
-/// `files` the address of its files.
-pub fn statement(manifest: &Manifest, text: Option<&str>, files: &str) -> Markup {
+/// The languages of statements that suit the reader, the best one first.
+pub fn readers_languages() -> [String; 2] {
+    [text::current().tag().to_owned(), "en".to_owned()]
+}
+
+/// The statement that a page shows.
+#[derive(Default)]
+pub struct ShownStatement {
+    /// The language.
+    pub language: String,
+    /// The rendered Markdown; `None` if the best statement is a file.
+    pub html: Option<Arc<str>>,
+}
+
+/// A link to a statement. `files` is the address of the files of the package.
+fn statement_link(offer: &Offer<'_>, files: &str) -> Markup {
+    let Offer { language, form, .. } = *offer;
+    html! {
+        @match form {
+            Form::Markdown => a href={ "?statement=" (language) } hreflang=(language) {
+                (t::StatementMarkdown { language })
+            },
+            Form::Pdf => a href={ (files) "/" (language) ".pdf" } hreflang=(language) {
+                (t::StatementPdf { language })
+            },
+            Form::Latex => a href={ (files) "/" (language) ".tex" } hreflang=(language) {
+                (t::StatementLatex { language })
+            },
+        }
+    }
+}
+
+/// The statement of a problem with limits, examples, and links to its other languages and forms.
+pub fn statement(manifest: &Manifest, shown: &ShownStatement, files: &str) -> Markup {
+    let offers = manifest.offers(&readers_languages());
+    let is_shown = |one: &&Offer<'_>| {
+        shown.html.is_some() && one.form == Form::Markdown && one.language == shown.language
+    };
     html! {
         dl.facts {
             @if let Some(limit) = manifest.cpu_time_ms {
@@ -233,26 +275,17 @@ pub fn statement(manifest: &Manifest, text: Option<&str>, files: &str) -> Markup
             }
             @if manifest.interactive { dt { (t::StatementKind) } dd { (t::StatementInteractive) } }
         }
-        @for statement in manifest.statements.iter().filter(|one| one.is_pdf) {
-            p {
-                a href={ (files) "/" (statement.language) ".pdf" } {
-                    (t::StatementPdf { language: &statement.language })
-                }
-            }
+        @let links = offers.iter().filter(|one| !is_shown(one));
+        @if links.clone().next().is_some() {
+            p.actions #statements { @for one in links { (statement_link(one, files)) } }
         }
-        @for source in &manifest.sources {
-            p {
-                a href={ (files) "/" (source.language) ".tex" } {
-                    (t::StatementLatex { language: &source.language })
-                }
-            }
-        }
-        (with_samples(text.unwrap_or_default(), &manifest.samples))
+        (with_samples(shown, &manifest.samples))
     }
 }
 
 /// A statement with its samples, where it shows them itself or at its end.
-fn with_samples(mut text: &str, samples: &[Sample]) -> Markup {
+fn with_samples(shown: &ShownStatement, samples: &[Sample]) -> Markup {
+    let mut text = shown.html.as_deref().unwrap_or_default();
     let mut samples = (1..).zip(samples);
     let mut parts = Vec::new();
     loop {
@@ -261,7 +294,7 @@ fn with_samples(mut text: &str, samples: &[Sample]) -> Markup {
         let first = marks.into_iter().flatten().min();
         let (end, length, count) = first.unwrap_or((text.len(), 0, usize::MAX));
         parts.push(html! {
-            @if end > 0 { div.statement { (PreEscaped(&text[..end])) } }
+            @if end > 0 { div.statement lang=(shown.language) { (PreEscaped(&text[..end])) } }
             @for (number, one) in samples.by_ref().take(count) { (sample(number, one)) }
         });
         if first.is_none() {
@@ -320,10 +353,13 @@ pub fn check_name(name: &str, max: usize) -> Page<()> {
 }
 
 /// An uploaded file of a form with several parts, and the text of its other fields.
+#[derive(Default)]
 pub struct Upload {
     pub file_name: String,
     pub content: Vec<u8>,
     pub fields: HashMap<String, String>,
+    /// The contents of files with other names than `file`.
+    pub others: HashMap<String, Vec<u8>>,
 }
 
 impl Upload {
@@ -332,16 +368,14 @@ impl Upload {
     /// # Errors
     /// The form is malformed or too large.
     pub async fn read(mut form: Multipart) -> Page<Upload> {
-        let mut upload = Upload {
-            file_name: String::new(),
-            content: Vec::new(),
-            fields: HashMap::new(),
-        };
+        let mut upload = Upload::default();
         while let Some(part) = form.next_field().await? {
             let name = part.name().unwrap_or_default().to_owned();
             if name == "file" {
                 upload.file_name = part.file_name().unwrap_or_default().to_owned();
                 upload.content = part.bytes().await?.to_vec();
+            } else if part.file_name().is_some() {
+                upload.others.insert(name, part.bytes().await?.to_vec());
             } else {
                 let text = String::from_utf8(part.bytes().await?.to_vec());
                 let text = text.map_err(|_| Mistake::FieldNotUtf8)?;

@@ -3,7 +3,11 @@
 mod plan;
 
 use crate::app::App;
-use crate::core::roster::{self, Entry, File, LineError, MAX_BYTES, MAX_LINES, Roster, Team};
+use crate::core::roster::{
+    self, Entry, File, FileError, LineError, MAX_BYTES, MAX_LINES, MAX_PASSWORDS, Roster,
+    RosterError, Scope, Team, Unused,
+};
+use crate::core::token::PUPIL_BITS;
 use crate::db::Db;
 use crate::db::participant::Participant;
 use crate::db::user::{self, Role, User};
@@ -11,9 +15,10 @@ use crate::http::contests::view::ContestView;
 use crate::http::web::context::Admin;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
-use crate::http::web::parts::Upload;
+use crate::http::web::parts::{Upload, address};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
+use crate::http::web::storable;
 use crate::http::web::vocabulary;
 use crate::text::{Message, t};
 use axum::extract::{Multipart, Path};
@@ -21,7 +26,7 @@ use axum::http::Uri;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use maud::{Markup, Render, html};
-use plan::{Effect, LINKS_LAST, Made, Plan, Row, Step};
+use plan::{Effect, Issue, LINKS_LAST, Made, Plan, Row, Step};
 
 /// The number of users that are read at a time.
 const EXPORT_ROWS: i64 = 500;
@@ -49,6 +54,13 @@ impl Target {
 
     fn contest_id(&self) -> Option<i64> {
         self.view.as_ref().map(|view| view.contest.id)
+    }
+
+    fn scope(&self) -> Scope {
+        match self.view {
+            Some(_) => Scope::Contest,
+            None => Scope::Site,
+        }
     }
 
     /// The files that the form contains.
@@ -137,12 +149,35 @@ pub async fn contest_preview(
     preview_page(&app, &session, &target, form).await
 }
 
+/// Adds the texts of the files to the fields of a form.
+fn decode(upload: &mut Upload) -> Page<()> {
+    for (name, content) in std::mem::take(&mut upload.others) {
+        let Some(file) = File::ALL.into_iter().find(|file| file.field() == name) else {
+            continue;
+        };
+        let text = roster::decode(&content).map_err(|error| RosterError {
+            file,
+            why: FileError::Encoding(error),
+        })?;
+        storable::check(&name, &text)?;
+        upload.fields.insert(name, text);
+    }
+    Ok(())
+}
+
 /// Reads a form and its files.
-async fn read(app: &App, session: &Session, form: Multipart) -> Page<(Upload, Roster)> {
-    let upload = Upload::read(form).await?;
+async fn read(
+    app: &App,
+    session: &Session,
+    target: &Target,
+    form: Multipart,
+) -> Page<(Upload, Roster)> {
+    let mut upload = Upload::read(form).await?;
+    decode(&mut upload)?;
     let turn = app.limits.rendering.turn(session.party()).await?;
+    let scope = target.scope();
     let work = move || {
-        let roster = roster::read(|file| text(&upload, file));
+        let roster = roster::read(scope, |file| text(&upload, file));
         (upload, roster)
     };
     let (upload, roster) = turn.run(work).await?;
@@ -150,7 +185,8 @@ async fn read(app: &App, session: &Session, form: Multipart) -> Page<(Upload, Ro
 }
 
 async fn preview_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
-    let (upload, roster) = read(app, session, form).await?;
+    let (upload, mut roster) = read(app, session, target, form).await?;
+    let unused = std::mem::take(&mut roster.unused);
     let plan = Plan::of(app, target.contest_id(), roster).await?;
     let refused = plan.refusals();
     let main = html! {
@@ -162,6 +198,7 @@ async fn preview_page(app: &App, session: &Session, target: &Target, form: Multi
                 refused,
             })
         }
+        (unused_columns(&unused))
         @if !plan.refused.is_empty() {
             ul { @for (file, number, error) in &plan.refused {
                 li { (file_words(*file)) ", " (number) ": " (refusal(error)) }
@@ -179,13 +216,44 @@ async fn preview_page(app: &App, session: &Session, target: &Target, form: Multi
                     textarea name=(file.field()) hidden { "\n" (text(&upload, *file)) }
                 }
                 input type="hidden" name="plan" value=(plan.digest());
+                @if plan.needs_secrets() { (issues()) }
                 button name="format" value="page" { (t::RosterApply) }
                 button name="format" value="csv" { (t::RosterApplyCsv) }
             }
-            p.hint { (t::RosterApplyHint { days: LINKS_LAST.as_secs() / 86_400 }) }
         }
     };
     target.page(session, t::RosterPreview, &main)
+}
+
+/// The choice of what new users without a password receive.
+fn issues() -> Markup {
+    html! {
+        fieldset {
+            legend { (t::RosterIssue) }
+            label.check {
+                input type="radio" name="issue" value="links" checked;
+                (t::RosterIssueLinks { days: LINKS_LAST.as_secs() / 86_400 })
+            }
+            label.check {
+                input type="radio" name="issue" value="passwords";
+                (t::RosterIssuePasswords { bits: PUPIL_BITS, max: MAX_PASSWORDS })
+            }
+        }
+        p.hint { (t::RosterApplyHint) }
+    }
+}
+
+/// The columns that are not read. Nothing of them is applied.
+fn unused_columns(unused: &[Unused]) -> Markup {
+    html! {
+        @if !unused.is_empty() { ul.notice #unused { @for one in unused { li {
+            (t::RosterUnused {
+                file: file_words(one.file).render(),
+                names: one.names.join(", "),
+                read: one.read.join(", "),
+            })
+        } } } }
+    }
 }
 
 /// The rows of a table, with `cells` for the lines that are accepted.
@@ -316,39 +384,77 @@ pub async fn contest_apply(
 }
 
 async fn apply_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
-    let (upload, roster) = read(app, session, form).await?;
+    let (upload, roster) = read(app, session, target, form).await?;
     let plan = Plan::of(app, target.contest_id(), roster).await?;
     if plan.digest() != upload.field("plan") {
         return Err(Refusal::RosterChanged.into());
     }
-    let made = plan.apply(app, session).await?;
+    let issue = match upload.field("issue") {
+        "passwords" => Issue::Passwords,
+        _ => Issue::Links,
+    };
+    let made = plan.apply(app, session, issue).await?;
     if upload.field("format") == "csv" {
-        let head = vec!["login", "name", "link"];
-        let rows = made.iter();
-        let rows = rows.map(|one| vec![one.login.as_str(), &one.name, &one.link]);
-        let text = roster::csv(std::iter::once(head).chain(rows));
-        return Ok(file("links.csv", "text/csv; charset=utf-8", text));
+        return Ok(secrets_file(&made, issue));
     }
-    target.page(session, t::RosterDone, &done(target, &made))
+    target.page(session, t::RosterDone, &done(target, &made, issue))
 }
 
-fn done(target: &Target, made: &[Made]) -> Markup {
+/// The secrets of new users, with whole addresses.
+fn secrets_file(made: &[Made], issue: Issue) -> axum::response::Response {
+    let site = address("/");
+    let (name, head) = match issue {
+        Issue::Links => ("links.csv", vec!["login", "name", "link"]),
+        Issue::Passwords => ("passwords.csv", vec!["login", "name", "password", "site"]),
+    };
+    let links: Vec<String> = made.iter().map(|one| address(&one.secret)).collect();
+    let rows = made.iter().zip(&links).map(|(one, link)| match issue {
+        Issue::Links => vec![one.login.as_str(), &one.name, link],
+        Issue::Passwords => vec![one.login.as_str(), &one.name, &one.secret, &site],
+    });
+    let text = roster::csv(std::iter::once(head).chain(rows));
+    file(name, "text/csv; charset=utf-8", text)
+}
+
+/// A slip of paper for each new user.
+fn slips(made: &[Made], issue: Issue) -> Markup {
     html! {
-        @if made.is_empty() { p { (t::RosterMadeNone) } }
-        @else {
-            p { (t::RosterMade) }
-            div.scroll { table #links {
-                thead { tr { th { (t::Login) } th { (t::PersonName) } th { (t::RosterLink) } } }
-                tbody { @for one in made { tr {
-                    td { (one.login) } td { (one.name) } td { code { (one.link) } }
-                } } }
-            } }
+        div.slips #slips { @for one in made {
+            section.slip {
+                h2 { (one.name) }
+                dl.facts {
+                    dt { (t::RosterSite) } dd { (address("/")) }
+                    dt { (t::Login) } dd { code { (one.login) } }
+                    @match issue {
+                        Issue::Passwords => {
+                            dt { (t::Password) } dd { code { (one.secret) } }
+                        }
+                        Issue::Links => {
+                            dt { (t::RosterLink) }
+                            dd { a href=(one.secret) { (address(&one.secret)) } }
+                        }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+fn done(target: &Target, made: &[Made], issue: Issue) -> Markup {
+    html! {
+        div.unprinted {
+            @match (made, issue) {
+                ([], _) => p { (t::RosterMadeNone) },
+                (_, Issue::Links) => p { (t::RosterMade) },
+                (_, Issue::Passwords) => p { (t::RosterMadePasswords) },
+            }
         }
+        @if !made.is_empty() { (slips(made, issue)) }
         @match target.contest_id() {
-            Some(id) => p { a href={ "/contests/" (id) "/participants" } {
+            Some(id) => p.unprinted { a href={ "/contests/" (id) "/participants" } {
                 (t::ContestTabParticipants)
             } },
-            None => p { a href="/users" { (t::RosterGoToUsers) } },
+            None => p.unprinted { a href="/users" { (t::RosterGoToUsers) } },
         }
     }
 }

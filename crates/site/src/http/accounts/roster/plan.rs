@@ -2,9 +2,11 @@
 
 use crate::app::App;
 use crate::core::party::Party;
-use crate::core::roster::{Entry, File, Line, LineError, Roster, Team};
+use crate::core::roster::{
+    Entry, File, FileError, Line, LineError, MAX_PASSWORDS, Roster, RosterError, Team,
+};
 use crate::core::time::Time;
-use crate::core::token::{Token, hex};
+use crate::core::token::{Token, hex, pupil_password};
 use crate::db::contest::{self, MemberRole};
 use crate::db::credential::Kept;
 use crate::db::participant::{self, Fields, Participant};
@@ -84,11 +86,20 @@ pub struct Plan {
     pub refused: Vec<(File, usize, LineError)>,
 }
 
-/// A user added without a password, and the path for choosing one.
+/// What new users without a password receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Issue {
+    /// A link for choosing a password.
+    Links,
+    /// A password.
+    Passwords,
+}
+
+/// A user added without a password, with the path for choosing one or with a password.
 pub struct Made {
     pub login: String,
     pub name: String,
-    pub link: String,
+    pub secret: String,
 }
 
 impl Plan {
@@ -124,6 +135,12 @@ impl Plan {
         teams.chain(users).filter(|one| *one == effect).count()
     }
 
+    /// Whether a user is added without a password.
+    pub fn needs_secrets(&self) -> bool {
+        let mut users = self.users.iter().flatten();
+        users.any(|step| step.found.is_none() && step.listed.password.is_none())
+    }
+
     /// The number of lines that are refused.
     pub fn refusals(&self) -> usize {
         let teams = self.teams.iter().filter(|row| row.is_err()).count();
@@ -152,13 +169,15 @@ impl Plan {
     /// session of the administrator does not end.
     ///
     /// # Errors
-    /// A line is refused, or the site has changed since the lists were compared.
-    pub async fn apply(self, app: &App, session: &Session) -> Page<Vec<Made>> {
+    /// A line is refused, there are too many passwords, or the site has changed since the lists were
+    /// compared.
+    pub async fn apply(self, app: &App, session: &Session, issue: Issue) -> Page<Vec<Made>> {
         if self.refusals() > 0 {
             return Err(Refusal::RosterRefused.into());
         }
         let users: Vec<_> = self.users.into_iter().flatten().collect();
-        let hashes = hashes(app, &users).await?;
+        let secrets: Vec<_> = users.iter().map(|step| secret(step, issue)).collect();
+        let hashes = hashes(app, &users, &secrets).await?;
         let now = Time::now();
         let mut tx = app.db.begin().await?;
         check_unchanged(&mut tx, &users).await?;
@@ -174,7 +193,7 @@ impl Plan {
         }
         let own = session.user_id()?;
         let (mut made, mut changed) = (Vec::new(), Vec::new());
-        for (step, hash) in users.into_iter().zip(hashes) {
+        for ((step, hash), secret) in users.into_iter().zip(hashes).zip(secrets) {
             if let (Some(hash), Some(found)) = (&hash, &step.found) {
                 let kept = Kept {
                     session: session.digest().filter(|_| found.id == own),
@@ -198,16 +217,20 @@ impl Plan {
                 contest::join(&mut tx, contest, id, MemberRole::Contestant, now).await?;
                 participant::add_member(&mut tx, contest, team, id).await?;
             }
-            if step.found.is_none() && step.listed.password.is_none() {
-                let token = Token::random();
-                let ends = now.after(LINKS_LAST);
-                reset::insert(&mut tx, token.digest(), id, now, ends).await?;
-                made.push(Made {
-                    name: step.listed.name_after(None).to_owned(),
-                    login: step.listed.login,
-                    link: format!("/reset/{}", token.hex()),
-                });
-            }
+            let secret = match secret {
+                None => continue,
+                Some(Secret::Password(password)) => password,
+                Some(Secret::Link(token)) => {
+                    let ends = now.after(LINKS_LAST);
+                    reset::insert(&mut tx, token.digest(), id, now, ends).await?;
+                    format!("/reset/{}", token.hex())
+                }
+            };
+            made.push(Made {
+                name: step.listed.name_after(None).to_owned(),
+                login: step.listed.login,
+                secret,
+            });
         }
         session.hold(&mut tx).await?;
         tx.commit().await?;
@@ -311,16 +334,50 @@ fn is_same_user(listed: &Entry, found: &User) -> bool {
         && listed.role_after(Some(found.role)) == found.role
 }
 
-/// The hashes of the passwords that users receive. Users without a password receive a random one
-/// that no person knows.
-async fn hashes(app: &App, users: &[Step<Entry, User>]) -> Page<Vec<Option<String>>> {
+/// A new secret of a user.
+enum Secret {
+    Link(Token),
+    Password(String),
+}
+
+/// The secret that a new user without a password receives.
+fn secret(step: &Step<Entry, User>, issue: Issue) -> Option<Secret> {
+    if step.found.is_some() || step.listed.password.is_some() {
+        return None;
+    }
+    Some(match issue {
+        Issue::Links => Secret::Link(Token::random()),
+        Issue::Passwords => Secret::Password(pupil_password()),
+    })
+}
+
+/// The hashes of the passwords that users receive. Users with a link receive a random password that
+/// no person knows.
+async fn hashes(
+    app: &App,
+    users: &[Step<Entry, User>],
+    secrets: &[Option<Secret>],
+) -> Page<Vec<Option<String>>> {
+    let is_hashed = |(step, secret): &(&Step<Entry, User>, &Option<Secret>)| {
+        matches!(secret, Some(Secret::Password(_))) || step.listed.password.is_some()
+    };
+    if users.iter().zip(secrets).filter(is_hashed).count() > MAX_PASSWORDS {
+        return Err(RosterError {
+            file: File::Accounts,
+            why: FileError::Passwords,
+        }
+        .into());
+    }
     let unknown = app
         .passwords
         .hash(Party::Site, &Token::random().hex())
         .await?;
-    let hashes = users.iter().map(|step| {
+    let hashes = users.iter().zip(secrets).map(|(step, secret)| {
         let (hasher, unknown) = (app.passwords.clone(), unknown.clone());
-        let password = step.listed.password.clone();
+        let password = match secret {
+            Some(Secret::Password(password)) => Some(password.clone()),
+            _ => step.listed.password.clone(),
+        };
         let (is_new, changes) = (step.found.is_none(), step.changes_password);
         async move {
             match password {

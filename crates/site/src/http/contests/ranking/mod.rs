@@ -241,6 +241,9 @@ pub async fn show(
         (look.view.top(&session, Some(&t::Ranking)))
         h2 { (t::Ranking) }
         (chooser(&look))
+        @if let Some(own) = &look.view.participant {
+            link rel="stylesheet" href={ "/ranking-rows/" (own.id) };
+        }
         (tables(id, choice, &page))
         p.actions {
             a href={ "/contests/" (id) "/projector" (query) } { (t::RankingProjector) }
@@ -251,6 +254,15 @@ pub async fn show(
     };
     let source = format!("/contests/{id}/ranking/live{query}");
     Ok(live_page(&session, t::Ranking, &source, main).into_response())
+}
+
+/// `GET /ranking-rows/{participant}`: a style sheet, which depends on nothing else.
+pub async fn row_style(Path(participant): Path<i64>) -> Response {
+    let headers = [
+        (CONTENT_TYPE, "text/css; charset=utf-8"),
+        (CACHE_CONTROL, "public, max-age=86400"),
+    ];
+    (headers, table::row_style(participant)).into_response()
 }
 
 /// The choice of round, group and view.

@@ -27,9 +27,9 @@ fn table(table: &Table, number: usize, links: bool) -> Markup {
         @if let Some(since) = table.frozen_since {
             p.frozen { (t::RankingFrozen { time: time(since) }) }
         }
-        div.scroll { table.ranking id=[(number == 1).then_some("ranking")] {
+        div.scroll.board { table.ranking id=[(number == 1).then_some("ranking")] {
             thead { tr {
-                th.number { (t::RankingPlace) } th { (t::Name) }
+                th.number.place { (t::RankingPlace) } th.team { (t::Name) }
                 @if is_icpc { th.number { (t::RankingSolved) } th.number { (t::RankingPenalty) } }
                 @else { th.number { (t::RankingSum) } }
                 @for one in &table.problems { th.number { (head(one)) } }
@@ -43,6 +43,17 @@ fn table(table: &Table, number: usize, links: bool) -> Markup {
             }
         }
     }
+}
+
+/// The style that marks the row of a participant and keeps it in view. Tables are the same for all
+/// viewers, so their markup cannot mark it.
+pub fn row_style(participant: i64) -> String {
+    let row = format!("table.ranking tr[data-participant=\"{participant}\"]");
+    format!(
+        "{row} > td {{ position: sticky; top: var(--board-head); bottom: 0; z-index: 2; \
+         background: var(--busy-back); font-weight: 650; }}\n\
+         {row} > .place, {row} > .team {{ z-index: 3; }}\n"
+    )
 }
 
 fn head(problem: &Head) -> Markup {
@@ -59,17 +70,23 @@ fn head(problem: &Head) -> Markup {
 
 fn row(row: &Row, links: bool) -> Markup {
     html! {
-        tr.ignored[!row.state.rights().has_place] {
-            td.number { @if let Some(place) = row.place { (place) } }
-            td {
-                (row.name)
-                @match row.state {
-                    State::TakesPart => {}
-                    State::Unofficial => { " " (t::RankingUnofficial) }
-                    State::Hidden => { " " (t::RankingHidden) }
-                    State::Disqualified => { " " span.chip.bad { (t::ParticipantDisqualified) } }
+        tr.ignored[!row.state.rights().has_place] data-participant=(row.participant) {
+            td.number.place { @if let Some(place) = row.place { (place) } }
+            td.team {
+                div title=(row.name) {
+                    (row.name)
+                    @match row.state {
+                        State::TakesPart => {}
+                        State::Unofficial => { " " (t::RankingUnofficial) }
+                        State::Hidden => { " " (t::RankingHidden) }
+                        State::Disqualified => {
+                            " " span.chip.bad { (t::ParticipantDisqualified) }
+                        }
+                    }
                 }
-                @if !row.organization.is_empty() { br; small.muted { (row.organization) } }
+                @if !row.organization.is_empty() {
+                    small.muted title=(row.organization) { (row.organization) }
+                }
             }
             @match row.total {
                 Total::Points(score) => td.number { (text::score(score)) },
