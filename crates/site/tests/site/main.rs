@@ -33,8 +33,8 @@ mod rounds;
 mod search;
 mod shares;
 mod staff;
-mod states;
 mod statements;
+mod states;
 mod talk;
 mod uploads;
 
@@ -183,7 +183,10 @@ fn strangers_do_not_learn_that_private_things_exist() {
         assert_eq!(admin.post(&format!("/rounds/{round}"), &later).status, 303);
         assert_eq!(bob.get(&format!("/round-problems/{problem}")).status, 404);
         let page = bob.get(&format!("/contests/{id}")).body;
-        assert!(page.contains("Begins in") && !page.contains("Sum"), "{page}");
+        assert!(
+            page.contains("Begins in") && !page.contains("Sum"),
+            "{page}"
+        );
     });
 }
 

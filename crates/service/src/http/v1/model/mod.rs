@@ -6,6 +6,5 @@ mod info;
 mod request;
 
 pub use answer::*;
-pub use explain::*;
 pub use info::*;
 pub use request::*;
