@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a measuring looks whether a submission to a contest waits for its CPU.
+/// How often a measuring checks whether a submission to a contest waits for its CPU.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Running<'_> {

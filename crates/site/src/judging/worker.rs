@@ -33,7 +33,7 @@ use tokio::task::JoinHandle;
 
 /// The maximum number of problems that a worker keeps ready.
 const MAX_PROBLEMS: usize = 4;
-/// How often a worker looks whether its judgement must make way for a contest.
+/// How often a worker checks whether its judgement must make way for a contest.
 const MAKE_WAY_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause after a supervisor could not be started.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
@@ -388,7 +388,7 @@ impl<Q: Queue> Worker<Q> {
     }
 }
 
-/// Looks whether a judgement must make way.
+/// Checks whether a judgement must make way.
 struct MakingWay {
     ended: tokio::sync::oneshot::Sender<()>,
     watching: JoinHandle<bool>,

@@ -378,7 +378,8 @@ fn columns_that_are_not_used_are_named_before_anything_is_applied() {
         let mut admin = first_admin(&site);
         // The files of the form, not its text.
         let accounts = "accounts\"; filename=\"klasa.csv";
-        let list = "\u{feff}Login;Imię i nazwisko;Hasło;Klasa;\r\nala;Ala A;battery staple;2a;\r\n;;;;\r\n";
+        let list = "\u{feff}Login;Imię i nazwisko;Hasło;Klasa;\r\n\
+            ala;Ala A;battery staple;2a;\r\n;;;;\r\n";
         let seen = preview(&mut admin, USERS, &[(accounts, list)]);
         assert_eq!(counts(&seen), [1, 0, 0, 0], "{seen:#?}");
         let unused = element(&seen.body, "unused");

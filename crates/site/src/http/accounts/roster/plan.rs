@@ -169,8 +169,8 @@ impl Plan {
     /// session of the administrator does not end.
     ///
     /// # Errors
-    /// A line is refused, there are too many passwords, or the site has changed since the lists were
-    /// compared.
+    /// A line is refused, there are too many passwords, or the site has changed since the lists
+    /// were compared.
     pub async fn apply(self, app: &App, session: &Session, issue: Issue) -> Page<Vec<Made>> {
         if self.refusals() > 0 {
             return Err(Refusal::RosterRefused.into());
