@@ -2,6 +2,8 @@
 
 use super::{Judge, command, shell};
 use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 const NONE: Value = Value::Null;
 
@@ -285,4 +287,66 @@ fn java_compiler_of_the_system_runs() {
     });
     let result = judge.run(shell(script, limits));
     assert_eq!(result["files"]["stdout"], "7\n", "{result}");
+}
+
+#[test]
+fn keys_are_read_in_any_case() {
+    let judge = Judge::start();
+    let request = json!({"CMD": [{
+        "ARGS": ["cat"], "env": ["PATH=/usr/bin:/bin"],
+        "files": [{"Content": "hi"}, {"name": "stdout", "MAX": 100}],
+        "cpulimit": 20_000_000_000_u64, "clocklimit": 60_000_000_000_u64,
+        "memorylimit": 64 << 20, "proclimit": 5,
+    }]});
+    // Go reads one value, and nothing after it.
+    let (status, results) = judge.post(&format!("{request} trailing"));
+    assert_eq!(status, 200, "{results}");
+    assert_eq!(results[0]["status"], "Accepted", "{results}");
+    assert_eq!(results[0]["files"]["stdout"], "hi");
+}
+
+#[test]
+fn compressed_bodies_are_expanded_within_the_bound() {
+    let judge = Judge::with_config("max_body_bytes = 100000");
+    let post = |encoding: &str, body: &str| {
+        let mut gzip = Command::new("gzip")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("gzip");
+        let mut stdin = gzip.stdin.take().expect("a pipe");
+        stdin.write_all(body.as_bytes()).expect("a body");
+        drop(stdin);
+        let compressed = gzip.wait_with_output().expect("gzip").stdout;
+        let request = judge.agent.post(judge.url("/run"));
+        let request = request.header("Content-Encoding", encoding);
+        let mut response = request.send(&compressed[..]).unwrap();
+        let text = response.body_mut().read_to_string().unwrap();
+        let supported = response.headers().get("accept-encoding").cloned();
+        (response.status().as_u16(), text, supported)
+    };
+    let hello = command(&["echo", "hi"], json!({}));
+    let (status, text, _) = post("gzip", &json!({"cmd": [hello]}).to_string());
+    assert_eq!(status, 200, "{text}");
+    assert!(text.contains("hi\\n"), "{text}");
+    // About 1 KiB expands to more than the largest body.
+    let large = format!("{{\"x\":\"{}\"}}", "a".repeat(1_000_000));
+    let (status, text, _) = post("gzip", &large);
+    assert!(matches!(status, 400 | 413), "{status} {text}");
+    let (status, text, supported) = post("br", "{}");
+    assert_eq!(status, 415, "{text}");
+    assert_eq!(supported.unwrap(), "gzip, deflate");
+    assert!(text.starts_with('"'), "{text}");
+}
+
+#[test]
+fn slash_at_the_end_is_redirected_as_in_gin() {
+    let judge = Judge::start();
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    let agent: ureq::Agent = config.max_redirects(0).build().into();
+    let version = agent.get(judge.url("/version/")).call().unwrap();
+    assert_eq!(version.status().as_u16(), 301);
+    assert_eq!(version.headers()["location"], "/version");
+    let run = agent.post(judge.url("/run/")).send("{}").unwrap();
+    assert_eq!(run.status().as_u16(), 307);
 }
