@@ -50,8 +50,8 @@ pub struct OwnTimes {
 
 /// When everything is shown, if the round has the stored time. "Always" is the value of an empty
 /// field: in ICPC mode, the names and results of the tests are secret until the end of the round,
-/// and if the ranking is frozen, until the thaw. To show them at once, a teacher enters a time before
-/// the round begins.
+/// and if the ranking is frozen, until the thaw. To show them at once, a teacher enters a time
+/// before the round begins.
 pub fn full_results(stored: Time, is_icpc: bool, ends: Time, freeze: Freeze) -> Time {
     if !is_icpc || stored != Time::ALWAYS {
         stored
