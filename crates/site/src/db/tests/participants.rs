@@ -13,7 +13,8 @@ pub async fn of_problem(tx: &mut Tx, round_problem: i64, user: i64) -> i64 {
     if let Some(row) = known.first() {
         return row.get("id").unwrap();
     }
-    let sql = "INSERT INTO participant (contest_id, user_id, name, organization, group_name, hidden,
+    let sql =
+        "INSERT INTO participant (contest_id, user_id, name, organization, group_name, hidden,
             unofficial, delay_seconds, extra_seconds, penalty_minutes)
          VALUES ($1, $2, '', '', '', 0, 0, 0, 0, 0) RETURNING id";
     tx.id(sql, values![contest, user]).await.unwrap()
