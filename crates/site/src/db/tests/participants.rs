@@ -8,7 +8,9 @@ pub async fn of_problem(tx: &mut Tx, round_problem: i64, user: i64) -> i64 {
     let problem = contest::round_problem(&mut *tx, round_problem).await;
     let contest = problem.unwrap().unwrap().contest_id;
     // Databases of earlier versions do not have all columns of a participant.
-    let sql = "SELECT id FROM participant WHERE contest_id = $1 AND user_id = $2";
+    let sql = "SELECT id FROM participant WHERE contest_id = $1 AND (user_id = $2 OR id IN
+            (SELECT participant_id FROM team_member WHERE contest_id = $1 AND user_id = $2))
+         ORDER BY user_id NULLS FIRST LIMIT 1";
     let known = (&mut *tx).rows(sql, values![contest, user]).await.unwrap();
     if let Some(row) = known.first() {
         return row.get("id").unwrap();
