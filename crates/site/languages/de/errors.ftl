@@ -105,6 +105,9 @@ mistake-unknown-login = Es gibt keinen Benutzer „{ $login }“.
 mistake-unknown-visibility = Diese Sichtbarkeit ist unbekannt.
 mistake-unknown-role = Diese Rolle ist unbekannt.
 mistake-submission-target = Geben Sie entweder round_problem oder problem an.
+mistake-label-taken =
+    Eine andere Aufgabe dieser Runde hat das Kürzel { $label }. Groß- und Kleinschreibung und
+    Leerzeichen zählen nicht.
 mistake-time = „{ $text }“ ist keine Zeitangabe.
 mistake-number = „{ $text }“ ist keine Zahl.
 mistake-round-order = Eine Runde muss nach ihrem Beginn enden.

@@ -87,6 +87,8 @@ mistake-unknown-login = There is no user "{ $login }".
 mistake-unknown-visibility = The visibility is unknown.
 mistake-unknown-role = The role is unknown.
 mistake-submission-target = Name either round_problem or problem.
+mistake-label-taken =
+    Another problem of this round has the label { $label }. Case and spaces do not count.
 mistake-time = "{ $text }" is not a time.
 mistake-number = "{ $text }" is not a number.
 mistake-round-order = A round must end after it begins.

@@ -94,6 +94,8 @@ mistake-unknown-login = Nie ma użytkownika „{ $login }”.
 mistake-unknown-visibility = Nieznany rodzaj widoczności.
 mistake-unknown-role = Nieznana rola.
 mistake-submission-target = Podaj albo round_problem, albo problem.
+mistake-label-taken =
+    Inne zadanie tej rundy ma oznaczenie { $label }. Wielkość liter i odstępy nie mają znaczenia.
 mistake-time = „{ $text }” nie jest czasem.
 mistake-number = „{ $text }” nie jest liczbą.
 mistake-round-order = Koniec rundy musi przypadać po jej początku.

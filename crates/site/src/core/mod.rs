@@ -14,6 +14,7 @@ pub mod icpc;
 pub mod id_token;
 pub mod judgement;
 pub mod kept;
+pub mod label;
 pub mod lane;
 pub mod latex;
 pub mod markdown;

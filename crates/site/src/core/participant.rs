@@ -50,8 +50,8 @@ pub struct OwnTimes {
 
 /// When everything is shown, if the round has the stored time. "Always" is the value of an empty
 /// field: in ICPC mode, the names and results of the tests are secret until the end of the round,
-/// and if the ranking is frozen, until the thaw. A teacher who wants to show them at once enters a
-/// time before the round begins.
+/// and if the ranking is frozen, until the thaw. To show them at once, a teacher enters a time
+/// before the round begins.
 pub fn full_results(stored: Time, is_icpc: bool, ends: Time, freeze: Freeze) -> Time {
     if !is_icpc || stored != Time::ALWAYS {
         stored
@@ -108,7 +108,7 @@ impl Schedule {
     }
 }
 
-/// The time of a participant who starts the clock.
+/// The personal time that a start of the clock gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// The time with a start now.
@@ -120,7 +120,7 @@ pub struct Allowance {
 }
 
 impl Schedule {
-    /// The time of a participant who starts the clock now; `None` if there is no clock to start.
+    /// The personal time with a start of the clock now; `None` if there is no clock to start.
     pub fn allowance(self, personal: Personal, now: Time) -> Option<Allowance> {
         let window = self.window?;
         let until = self.times(personal).starts_until?;

@@ -54,7 +54,7 @@ const COMMIT_DELAY: u64 = 8;
 const LEASE: Duration = Duration::from_secs(60);
 
 /// Rules that hold after each request. Each statement finds what breaks its rule.
-const RULES: [(&str, &str); 9] = [
+const RULES: [(&str, &str); 10] = [
     (
         "a contest has an owner",
         "SELECT id FROM contest WHERE NOT EXISTS (SELECT user_id FROM membership
@@ -85,6 +85,12 @@ const RULES: [(&str, &str); 9] = [
     (
         "a login belongs to one user",
         "SELECT one.id FROM users AS one JOIN users AS other ON other.login_key = one.login_key
+         WHERE other.id > one.id",
+    ),
+    (
+        "a label belongs to one problem of a round",
+        "SELECT one.id FROM round_problem AS one JOIN round_problem AS other
+            ON other.round_id = one.round_id AND other.label = one.label
          WHERE other.id > one.id",
     ),
     (

@@ -373,6 +373,61 @@ fn problems_of_a_round_are_moved_by_its_staff() {
 }
 
 #[test]
+fn labels_of_a_round_differ_by_more_than_case_and_spaces() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let cup = Cup::new(&mut admin);
+        let round = format!("/rounds/{}", cup.round);
+        let attach = |admin: &mut Browser, round: &str, label: &str| {
+            let fields = [
+                ("problem", "1"),
+                ("label", label),
+                ("final_method", "last_compiling"),
+                ("reveal", "nothing"),
+            ];
+            admin.post(&format!("{round}/problems"), &fields)
+        };
+        for label in ["A", "a", " A "] {
+            let answer = attach(&mut admin, &round, label);
+            assert_eq!(answer.status, 422, "{label}: {answer:#?}");
+            // The form keeps its fields, and shows the mistake at the label.
+            for part in [
+                "id=\"label-mistake\"",
+                "aria-describedby=\"label-mistake\"",
+                "has the label A",
+                "value=\"last_compiling\" selected",
+            ] {
+                assert!(answer.body.contains(part), "{part}: {answer:#?}");
+            }
+        }
+        assert_eq!(attach(&mut admin, &round, "B").status, 303);
+        let edit = |admin: &mut Browser, label: &str| {
+            let fields = [
+                ("label", label),
+                ("name", "Changed"),
+                ("version", "1"),
+                ("final_method", "best"),
+                ("reveal", "nothing"),
+            ];
+            admin.post(&format!("/round-problems/{}/edit", cup.problem), &fields)
+        };
+        let answer = edit(&mut admin, "b");
+        assert_eq!(answer.status, 422, "{answer:#?}");
+        assert!(answer.body.contains("id=\"label-mistake\""), "{answer:#?}");
+        assert!(answer.body.contains("value=\"Changed\""), "{answer:#?}");
+        let problem = format!("/round-problems/{}", cup.problem);
+        assert!(!admin.get(&problem).body.contains("Changed"), "not saved");
+        // A problem may keep its own label, and another round may have the same labels.
+        assert_eq!(edit(&mut admin, "a").status, 303);
+        let copy = admin.post(&format!("{round}/copy"), &[]);
+        let copy = copy.location.expect("the copy");
+        assert_eq!(attach(&mut admin, &copy, "A").status, 422);
+        let copied = admin.post(&format!("/contests/{}/copy", cup.contest), &[]);
+        assert_eq!(copied.status, 303, "{copied:#?}");
+    });
+}
+
+#[test]
 fn problems_are_seen_and_solved_by_the_clock_of_the_participant() {
     with_each(|site| {
         let mut admin = first_admin(&site);

@@ -1,4 +1,4 @@
-//! Participants who are disqualified: what they can no longer do, and that it can be undone.
+//! Disqualified participants: what they can no longer do, and that it can be undone.
 
 use crate::RIGHT;
 use crate::api::{Program, token};

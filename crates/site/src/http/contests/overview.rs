@@ -189,8 +189,8 @@ impl Follower {
         })
     }
 
-    /// Waits for the time, or for a change of the contest. Returns whether the time has come; `None`
-    /// if the site ends.
+    /// Waits for the time, or for a change of the contest. Returns whether the time has come, or
+    /// `None` if the site ends.
     async fn wait(&mut self, until: Time) -> Option<bool> {
         loop {
             let left = until.0.saturating_sub(Time::now().0).max(0).unsigned_abs();

@@ -18,7 +18,7 @@ use crate::text::t;
 use maud::{Markup, Render, html};
 use std::sync::Arc;
 
-/// Rejects a participant who is disqualified, with the reason.
+/// Rejects a disqualified participant, with the reason.
 fn check_participant(one: &Participant) -> Page<()> {
     match &one.disqualified {
         Some(reason) if !one.state().rights().takes_part => {
@@ -29,7 +29,7 @@ fn check_participant(one: &Participant) -> Page<()> {
     }
 }
 
-/// Rejects a user who is disqualified in a contest, although a page has let the user pass before.
+/// Rejects a user that a contest has disqualified, perhaps since a page let the user pass.
 ///
 /// # Errors
 /// The user may not enter or take part.
@@ -154,7 +154,7 @@ impl ContestView {
         is_reader && shown.is_some_and(|at| one.seen_at.is_none_or(|seen| at > seen))
     }
 
-    /// Rejects a viewer who is disqualified.
+    /// Rejects a disqualified viewer.
     ///
     /// # Errors
     /// The viewer may not take part.

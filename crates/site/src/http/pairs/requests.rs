@@ -481,7 +481,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
             "problem": id("problems", random),
         },
         "/rounds/{id}/problems" => form! {
-            "problem": id("problems", random), "label": "A", "final_method": "best",
+            "problem": id("problems", random), "label": word, "final_method": "best",
             "reveal": "nothing",
         },
         "/rounds/{id}/rules" => form! {
@@ -490,7 +490,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         },
         "/round-problems/{id}/colour" => form! {"colour": "#00ff00"},
         "/round-problems/{id}/edit" => form! {
-            "label": "B", "name": word, "version": id("versions", random),
+            "label": word, "name": word, "version": id("versions", random),
             "final_method": "last_compiling", "reveal": "score",
         },
         "/round-problems/{id}/move" => {

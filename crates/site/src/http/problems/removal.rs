@@ -3,6 +3,7 @@
 use super::jobs;
 use super::versions;
 use crate::app::App;
+use crate::core::label;
 use crate::core::time::Time;
 use crate::core::work::Work;
 use crate::db::contest::{self, MemberRole, Round, RoundFields, RoundProblemFields, Visibility};
@@ -161,10 +162,14 @@ fn fields(round: &Round) -> RoundFields {
 async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
     let copy = contest::insert_round(tx, contest, &fields(round)).await?;
     contest::update_rules(tx, copy, &round.rules()).await?;
+    let mut labels: Vec<String> = Vec::new();
     for one in contest::problems_of_round(&mut *tx, round.id).await? {
+        // Rounds of earlier versions of the site may have equal labels.
+        let label = label::free(&one.label, labels.iter().map(String::as_str));
+        labels.push(label.clone());
         let fields = RoundProblemFields {
             version_id: one.version_id,
-            label: one.label,
+            label,
             name: one.name,
             final_method: one.final_method,
             reveal: one.reveal,

@@ -64,6 +64,11 @@ pub enum Mistake {
         /// The text.
         text: String,
     },
+    /// Another problem of the round has the label.
+    LabelTaken {
+        /// The label of the other problem.
+        label: String,
+    },
     /// A round ends before it begins.
     RoundOrder,
     /// A personal time is not a number of minutes.
@@ -183,6 +188,7 @@ impl Mistake {
             Mistake::UnknownRole => Box::new(t::MistakeUnknownRole),
             Mistake::RelaxHours { max } => Box::new(t::MistakeRelaxHours { max }),
             Mistake::SubmissionTarget => Box::new(t::MistakeSubmissionTarget),
+            Mistake::LabelTaken { label } => Box::new(t::MistakeLabelTaken { label }),
             Mistake::Time { text } => Box::new(t::MistakeTime { text }),
             Mistake::Number { text } => Box::new(t::MistakeNumber { text }),
             Mistake::RoundOrder => Box::new(t::MistakeRoundOrder),
