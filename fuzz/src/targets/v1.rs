@@ -3,7 +3,7 @@
 use super::assert_one_line;
 use crate::Target;
 use millibox_service::config::LimitValues;
-use millibox_service::http::problem::Problem;
+use millibox_service::http::problem::ProblemDetails;
 use millibox_service::http::v1::batches;
 use millibox_service::http::v1::judgings::JudgingRequest;
 use millibox_service::http::v1::model::RunRequest;
@@ -104,7 +104,7 @@ fn run(request: &RunRequest) {
     }
 }
 
-fn refused(problem: &Problem) {
+fn refused(problem: &ProblemDetails) {
     assert!((400..500).contains(&problem.status), "{problem:?}");
     assert_one_line(&problem.detail);
 }

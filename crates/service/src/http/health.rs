@@ -1,7 +1,7 @@
 //! Health checks and metrics: whether the service is alive, whether it accepts requests, and its
 //! figures.
 
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::http::v1::auth::bearer;
 use crate::service::Service;
 use axum::extract::{Request, State};
@@ -41,13 +41,13 @@ async fn readyz(State(service): State<Arc<Service>>) -> Response {
 async fn metrics(
     State(service): State<Arc<Service>>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     if service.tokens.are_required() {
         let (parts, _) = request.into_parts();
         let client = service.tokens.client(bearer(&parts));
-        let client = client.map_err(|_| Problem::unauthorized())?;
+        let client = client.map_err(|_| problem::unauthorized())?;
         if !client.admin {
-            return Err(Problem::forbidden(
+            return Err(problem::forbidden(
                 "the metrics need the token of an administrator",
             ));
         }

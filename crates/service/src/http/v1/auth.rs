@@ -1,6 +1,6 @@
 //! Determines the client of a request.
 
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::FromRequestParts;
@@ -16,20 +16,20 @@ pub const INTERFACE: &str = "v1";
 pub struct Authenticated(pub Client);
 
 impl FromRequestParts<Arc<Service>> for Authenticated {
-    type Rejection = Problem;
+    type Rejection = ProblemDetails;
 
     async fn from_request_parts(
         parts: &mut Parts,
         service: &Arc<Service>,
-    ) -> Result<Authenticated, Problem> {
+    ) -> Result<Authenticated, ProblemDetails> {
         let client = service
             .tokens
             .client(bearer(parts))
-            .map_err(|_| Problem::unauthorized())?;
+            .map_err(|_| problem::unauthorized())?;
         if client.may_use(INTERFACE) {
             Ok(Authenticated(client))
         } else {
-            Err(Problem::forbidden("this token is not for the interface v1"))
+            Err(problem::forbidden("this token is not for the interface v1"))
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::core::access::Verb;
 use crate::core::queue::ClientId;
 use crate::core::registry::{JobKind, Logged};
 use crate::core::share::Claim;
-use crate::http::problem::Problem;
+use crate::http::problem::ProblemDetails;
 use crate::service::Service;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
@@ -43,7 +43,7 @@ use std::sync::Arc;
         (
             status = 404,
             description = "This client has no such run",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -53,7 +53,7 @@ pub async fn of_run(
     client: Authenticated,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let job = jobs::find(&service, &client, Verb::Read, JobKind::Run, &id)?;
     let place = jobs::stream(&service, &client.0)?;
     Ok(follow(job, &headers, place))
@@ -82,7 +82,7 @@ pub async fn of_run(
         (
             status = 404,
             description = "This client has no such judging",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -92,7 +92,7 @@ pub async fn of_judging(
     client: Authenticated,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let job = jobs::find(&service, &client, Verb::Read, JobKind::Judging, &id)?;
     let place = jobs::stream(&service, &client.0)?;
     Ok(follow(job, &headers, place))

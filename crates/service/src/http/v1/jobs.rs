@@ -8,7 +8,7 @@ use crate::core::queue::ClientId;
 use crate::core::registry::{self, Begun, JobKind, Key, Phase, Registry};
 use crate::core::share::Claim;
 use crate::http::headers::RunHeaders;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::body::Bytes;
@@ -43,7 +43,7 @@ pub enum Answer {
     /// The document of a job that has ended, as JSON.
     Document(Bytes),
     /// The job has no results.
-    Problem(Problem),
+    Problem(ProblemDetails),
 }
 
 /// An event in the log of a job.
@@ -157,7 +157,7 @@ pub fn idempotency_key(
     headers: &HeaderMap,
     client: &Client,
     kind: JobKind,
-) -> Result<Option<Key>, Problem> {
+) -> Result<Option<Key>, ProblemDetails> {
     let Some(value) = headers.get(IDEMPOTENCY_KEY) else {
         return Ok(None);
     };
@@ -167,7 +167,7 @@ pub fn idempotency_key(
             kind,
             key: key.to_owned(),
         })),
-        _ => Err(Problem::malformed(format!(
+        _ => Err(problem::malformed(format!(
             "Idempotency-Key: a key has 1 to {MAX_KEY_BYTES} visible ASCII characters"
         ))),
     }
@@ -183,14 +183,14 @@ pub fn begin(
     kind: JobKind,
     label: Option<String>,
     keyed: Option<(Key, &[u8])>,
-) -> Result<Begun<Answer, LogEvent>, Problem> {
+) -> Result<Begun<Answer, LogEvent>, ProblemDetails> {
     let begun = match keyed {
         None => Begun::New(service.jobs.begin(client.id, kind, label)),
         Some((key, body)) => {
             let digest = Sha256::digest(body).into();
             let begun = service.jobs.begin_keyed(key, digest, label);
             begun.map_err(|conflict| {
-                Problem::new(
+                problem::new(
                     StatusCode::CONFLICT,
                     "key_reused",
                     "The idempotency key belongs to another request",
@@ -221,7 +221,7 @@ impl Ending {
     }
 
     /// Ends the job.
-    pub fn end(self, answer: Result<Bytes, Problem>) {
+    pub fn end(self, answer: Result<Bytes, ProblemDetails>) {
         match answer {
             Ok(document) => {
                 let state = json!({ "id": self.job.id, "state": "ended" });
@@ -233,7 +233,7 @@ impl Ending {
         }
     }
 
-    fn fail(&self, problem: Problem) {
+    fn fail(&self, problem: ProblemDetails) {
         // Nothing ran, or a retry may succeed, so the key must not keep this answer.
         if problem.status >= 429 {
             self.jobs.release_key(&self.job);
@@ -248,7 +248,7 @@ impl Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         if self.job.phase() != Phase::Ended {
-            self.fail(Problem::internal("the service failed during the run"));
+            self.fail(problem::internal("the service failed during the run"));
         }
     }
 }
@@ -260,16 +260,16 @@ pub async fn run(
     interface: &str,
     mut run: ProgramRun,
     attachment: Option<crate::core::program::Attachment>,
-) -> Result<crate::core::program::ProgramReport, Problem> {
+) -> Result<crate::core::program::ProgramReport, ProblemDetails> {
     let (sender, mut events) = mpsc::channel(16);
     run.observer = Some(sender);
     let ids: Vec<String> = run.tests.iter().map(|test| test.id.clone()).collect();
     let running = async {
         tokio::select! {
             result = service.run_attached(interface, run, attachment) => {
-                result.map_err(Problem::from)
+                result.map_err(ProblemDetails::from)
             }
-            () = job.cancelled() => Err(Problem::cancelled()),
+            () = job.cancelled() => Err(problem::cancelled()),
         }
     };
     let logging = async {
@@ -429,13 +429,13 @@ pub fn find(
     verb: Verb,
     kind: JobKind,
     id: &str,
-) -> Result<Arc<Job>, Problem> {
+) -> Result<Arc<Job>, ProblemDetails> {
     service
         .jobs
         .job(id)
         .filter(|job| job.kind == kind && may(client, verb, Owned::by(job.client, client)))
         .ok_or_else(|| {
-            Problem::not_found(format!(
+            problem::not_found(format!(
                 "no job {id} is known; results are kept for {} s",
                 service.config.results.keep_s
             ))
@@ -446,11 +446,11 @@ pub fn find(
 ///
 /// # Errors
 /// The client has used up its share of them.
-pub fn stream(service: &Service, client: &Client) -> Result<Claim<ClientId>, Problem> {
+pub fn stream(service: &Service, client: &Client) -> Result<Claim<ClientId>, ProblemDetails> {
     service
         .streams
         .take(client.id, 1)
-        .ok_or_else(|| Problem::share_used("this client has its maximum number of open streams"))
+        .ok_or_else(|| problem::share_used("this client has its maximum number of open streams"))
 }
 
 /// Cancels a job, and waits a while for its end.

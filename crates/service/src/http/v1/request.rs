@@ -6,7 +6,7 @@ use crate::core::compare::Comparison;
 use crate::core::engine::Lane;
 use crate::core::execution::{Content, Excess, InputContent, InputFile, OutputFile};
 use crate::core::program::{self, Keep, ProgramRun, ProgramSource, Source, Test};
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use crate::tokens::Client;
 use base64::Engine as _;
@@ -28,7 +28,7 @@ pub fn program_run(
     client: &Client,
     request: RunRequest,
     size_bytes: usize,
-) -> Result<ProgramRun, Problem> {
+) -> Result<ProgramRun, ProblemDetails> {
     check_label(request.label.as_deref())?;
     let config = &service.config;
     let limits = request
@@ -37,7 +37,7 @@ pub fn program_run(
     let outputs = request.outputs.len() * request.tests.len().max(1);
     if outputs > MAX_OUTPUTS {
         let (outputs, max) = (outputs as u64, MAX_OUTPUTS as u64);
-        return Err(Problem::above_limit("outputs", outputs, max));
+        return Err(problem::above_limit("outputs", outputs, max));
     }
     let files = Files { service, client };
     let (source, input_files) = source(files, &request)?;
@@ -90,9 +90,9 @@ pub fn program_run(
 ///
 /// # Errors
 /// It is too long.
-pub fn check_label(label: Option<&str>) -> Result<(), Problem> {
+pub fn check_label(label: Option<&str>) -> Result<(), ProblemDetails> {
     if label.is_some_and(|label| label.len() > MAX_LABEL_BYTES) {
-        return Err(Problem::impossible(
+        return Err(problem::impossible(
             "label",
             format!("a label may have at most {MAX_LABEL_BYTES} bytes"),
         ));
@@ -103,14 +103,14 @@ pub fn check_label(label: Option<&str>) -> Result<(), Problem> {
 fn source(
     files: Files<'_>,
     request: &RunRequest,
-) -> Result<(ProgramSource, Vec<InputFile>), Problem> {
+) -> Result<(ProgramSource, Vec<InputFile>), ProblemDetails> {
     let (runtime, command) = (&request.runtime, &request.command);
     match (runtime, command.is_empty()) {
-        (None, true) => Err(Problem::impossible(
+        (None, true) => Err(problem::impossible(
             "runtime",
             "name a runtime (see /v1/runtimes) or a command",
         )),
-        (Some(_), false) => Err(Problem::impossible(
+        (Some(_), false) => Err(problem::impossible(
             "command",
             "name either a runtime or a command, not both",
         )),
@@ -129,7 +129,7 @@ fn source(
                 .runner
                 .catalog
                 .runtime(name)
-                .map_err(|error| Problem::from(program::ProgramError::from(error)))?;
+                .map_err(|error| ProblemDetails::from(program::ProgramError::from(error)))?;
             let mut sources = Vec::new();
             let mut inputs = Vec::new();
             for (path, blob) in &request.files {
@@ -167,7 +167,7 @@ fn is_source(runtime: &Runtime, path: &str) -> bool {
         .any(|known| Some(&known[..]) == extension)
 }
 
-fn input_file(files: Files<'_>, path: &str, blob: &Blob) -> Result<InputFile, Problem> {
+fn input_file(files: Files<'_>, path: &str, blob: &Blob) -> Result<InputFile, ProblemDetails> {
     let content = files.content(&format!("files.{path}"), blob)?;
     Ok(InputFile {
         path: path.into(),
@@ -178,10 +178,10 @@ fn input_file(files: Files<'_>, path: &str, blob: &Blob) -> Result<InputFile, Pr
     })
 }
 
-fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, Problem> {
+fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, ProblemDetails> {
     if request.tests.len() > MAX_TESTS {
         let count = request.tests.len() as u64;
-        return Err(Problem::above_limit("tests", count, MAX_TESTS as u64));
+        return Err(problem::above_limit("tests", count, MAX_TESTS as u64));
     }
     if request.tests.is_empty() {
         let stdin = request.stdin.as_ref();
@@ -193,7 +193,7 @@ fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, Problem> {
         }]);
     }
     if request.stdin.is_some() {
-        return Err(Problem::impossible(
+        return Err(problem::impossible(
             "stdin",
             "name either stdin or tests, not both",
         ));
@@ -204,7 +204,7 @@ fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, Problem> {
         .collect()
 }
 
-fn one_test(files: Files<'_>, index: usize, test: &TestRequest) -> Result<Test, Problem> {
+fn one_test(files: Files<'_>, index: usize, test: &TestRequest) -> Result<Test, ProblemDetails> {
     let field = |name: &str| format!("tests[{index}].{name}");
     let stdin = test.stdin.as_ref();
     let expected = test
@@ -228,7 +228,7 @@ fn one_test(files: Files<'_>, index: usize, test: &TestRequest) -> Result<Test, 
 ///
 /// # Errors
 /// There is no such comparison.
-pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem> {
+pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, ProblemDetails> {
     let Some(name) = name else {
         return Ok(Comparison::default());
     };
@@ -238,7 +238,7 @@ pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem
         ("trim", _) => Ok(Comparison::Trim),
         ("tokens", _) => Ok(Comparison::Tokens),
         (_, Some(Ok(tolerance))) if tolerance >= 0.0 => Ok(Comparison::Float(tolerance)),
-        _ => Err(Problem::impossible(
+        _ => Err(problem::impossible(
             field,
             format!("{name:?} is not exact, trim, tokens or float:TOLERANCE"),
         )),
@@ -260,19 +260,19 @@ impl Files<'_> {
     ///
     /// # Errors
     /// The Base64 is not valid, or the client has no such file.
-    pub fn content(self, field: &str, blob: &Blob) -> Result<Content, Problem> {
+    pub fn content(self, field: &str, blob: &Blob) -> Result<Content, ProblemDetails> {
         match blob {
             Blob::Text(text) => Ok(Content::Bytes(text.clone().into())),
             Blob::Base64(text) => BASE64
                 .decode(text)
                 .map(|bytes| Content::Bytes(bytes.into()))
-                .map_err(|error| Problem::impossible(field, format!("invalid Base64: {error}"))),
+                .map_err(|error| problem::impossible(field, format!("invalid Base64: {error}"))),
             Blob::Sha256(digest) => {
                 let file = self.service.files.find(self.client, digest);
-                file.map(Content::Stored).ok_or_else(|| Problem {
+                file.map(Content::Stored).ok_or_else(|| ProblemDetails {
                     code: "unknown_file".to_owned(),
                     kind: "/docs/problems#unknown_file".to_owned(),
-                    ..Problem::impossible(
+                    ..problem::impossible(
                         field,
                         format!("this client has stored no file {digest}; PUT it first"),
                     )
@@ -289,11 +289,11 @@ impl Files<'_> {
         self,
         field: &str,
         contents: impl Iterator<Item = &'c Content>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ProblemDetails> {
         let bytes = contents.map(Content::bytes).fold(0, u64::saturating_add);
         let max_bytes = self.service.config.max_body_bytes as u64;
         if bytes > max_bytes {
-            return Err(Problem::above_limit(field, bytes, max_bytes));
+            return Err(problem::above_limit(field, bytes, max_bytes));
         }
         Ok(())
     }

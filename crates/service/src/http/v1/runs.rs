@@ -10,7 +10,7 @@ use crate::core::program::{Attachment, ProgramReport, ProgramRun, ProgramSource}
 use crate::core::registry::{Begun, JobKind};
 use crate::http::headers::RunHeaders;
 use crate::http::held::hold;
-use crate::http::problem::{Problem, RequestBody};
+use crate::http::problem::{self, ProblemDetails, RequestBody};
 use crate::metrics::outcome_name;
 use crate::service::Service;
 use crate::tokens::Client;
@@ -44,7 +44,7 @@ impl Prepared {
         client: &Client,
         request: RunRequest,
         size_bytes: usize,
-    ) -> Result<Prepared, Problem> {
+    ) -> Result<Prepared, ProblemDetails> {
         let (form, label) = (request.stdout, request.label.clone());
         let run = program_run(service, client, request, size_bytes)?;
         let runtime = match &run.source {
@@ -91,12 +91,12 @@ impl Rendering {
         RunAnswer::ended(id, self.label, self.runtime, report, self.form)
     }
 
-    fn document(self, id: String, report: &ProgramReport) -> Result<Bytes, Problem> {
+    fn document(self, id: String, report: &ProgramReport) -> Result<Bytes, ProblemDetails> {
         let answer = self.answer(id, report);
         // The answer may be kept for a while, so it must not have spare capacity.
         serde_json::to_vec(&answer)
             .map(|document| Bytes::from(document.into_boxed_slice()))
-            .map_err(Problem::internal)
+            .map_err(problem::internal)
     }
 }
 
@@ -130,13 +130,13 @@ impl Rendering {
         (
             status = "4XX",
             description = "The request cannot be carried out",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
         (
             status = "5XX",
             description = "The service is overloaded or has failed; a retry may succeed",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -146,13 +146,13 @@ pub async fn create(
     Authenticated(client): Authenticated,
     headers: HeaderMap,
     RequestBody(body): RequestBody,
-) -> Result<Response, Problem> {
-    let request: RunRequest = serde_json::from_slice(&body).map_err(Problem::malformed)?;
+) -> Result<Response, ProblemDetails> {
+    let request: RunRequest = serde_json::from_slice(&body).map_err(problem::malformed)?;
     let waiting = Waiting::new(&headers, request.wait_ms);
     let key = jobs::idempotency_key(&headers, &client, JobKind::Run)?;
     let (is_interactive, has_terminal) = (request.interactive, request.terminal);
     if (is_interactive || has_terminal) && waiting.limit.is_none() {
-        return Err(Problem::impossible(
+        return Err(problem::impossible(
             "interactive",
             "an interactive run needs wait_ms or the header Prefer, so that its id is known",
         ));
@@ -190,7 +190,7 @@ async fn run_at_once(
     service: &Service,
     client: &Client,
     prepared: Prepared,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let label = prepared.label.clone();
     let job = service.jobs.begin(client.id, JobKind::Run, label);
     let forgetting = Forgetting::new(service, &job);
@@ -282,7 +282,7 @@ async fn run_job(
         (
             status = 404,
             description = "This client has no such run",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -291,7 +291,7 @@ pub async fn state(
     State(service): State<Arc<Service>>,
     client: Authenticated,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let job = jobs::find(&service, &client, Verb::Read, JobKind::Run, &id)?;
     Ok(jobs::state_response(&job))
 }
@@ -310,7 +310,7 @@ pub async fn state(
         (
             status = 404,
             description = "This client has no such run",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -319,7 +319,7 @@ pub async fn cancel(
     State(service): State<Arc<Service>>,
     client: Authenticated,
     Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemDetails> {
     let job = jobs::find(&service, &client, Verb::Change, JobKind::Run, &id)?;
     Ok(jobs::cancel(&job).await)
 }
