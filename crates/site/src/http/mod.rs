@@ -109,14 +109,10 @@ mod vocabulary;
 
 use crate::app::App;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
-};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::Response;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
+use millibox_web::assets::secure;
 use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
@@ -127,9 +123,6 @@ const MAX_PACKAGE: usize = 128 << 20;
 const MAX_STATEMENT: usize = 11 << 20;
 /// The maximum size of other requests, in bytes.
 const MAX_BODY: usize = 1 << 20;
-
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The pages of a site.
 pub fn router(app: Arc<App>) -> Router {
@@ -413,33 +406,4 @@ fn care() -> Router<Arc<App>> {
         .route("/jobs/{id}/log", get(jobs::log))
         .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/restart", post(jobs::restart))
-}
-
-/// Adds the headers that confine the pages.
-async fn secure(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (X_FRAME_OPTIONS, "DENY"),
-        // Links to contests contain secrets.
-        (REFERRER_POLICY, "same-origin"),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            "same-origin",
-        ),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers
-        .entry(CONTENT_SECURITY_POLICY)
-        .or_insert(HeaderValue::from_static(POLICY));
-    headers
-        .entry(CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
-    response
 }
