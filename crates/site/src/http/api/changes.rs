@@ -57,7 +57,8 @@ pub struct Since {
     ),
     responses(
         (status = 200, description = "The changes, at most about 500 objects", body = Changes),
-        (status = 400, description = "The token is malformed; start without it", body = ProblemDetails),
+        (status = 400, description = "The token is malformed; start without it",
+            body = ProblemDetails),
         (status = 404, description = "The caller sees no such contest", body = ProblemDetails),
     ))]
 pub async fn changes(

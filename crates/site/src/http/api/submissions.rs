@@ -156,7 +156,8 @@ fn key(headers: &HeaderMap) -> Answer<Option<String>> {
         (status = 403, description = "The round is not open, or the scope is insufficient",
             body = ProblemDetails),
         (status = 404, description = "The caller sees no such problem", body = ProblemDetails),
-        (status = 422, description = "The source or the language is not accepted", body = ProblemDetails),
+        (status = 422, description = "The source or the language is not accepted",
+            body = ProblemDetails),
         (status = 429, description = "The caller submits too often", body = ProblemDetails),
     ))]
 pub async fn submit(

@@ -60,7 +60,8 @@ async fn one(app: &App, caller: &Caller, id: i64) -> Answer<Json<Clarification>>
     params(("id" = i64, Path, description = "The number of the clarification")),
     responses(
         (status = 200, description = "The clarification", body = Clarification),
-        (status = 404, description = "The caller sees no such clarification", body = ProblemDetails),
+        (status = 404, description = "The caller sees no such clarification",
+            body = ProblemDetails),
     ))]
 pub async fn clarification(
     State(app): State<Arc<App>>,
@@ -78,7 +79,8 @@ pub async fn clarification(
         (status = 201, description = "The question", body = Clarification),
         (status = 401, description = "The token is not valid", body = ProblemDetails),
         (status = 403, description = "The scope is insufficient", body = ProblemDetails),
-        (status = 404, description = "The caller sees no such contest or problem", body = ProblemDetails),
+        (status = 404, description = "The caller sees no such contest or problem",
+            body = ProblemDetails),
         (status = 422, description = "The text is not accepted", body = ProblemDetails),
         (status = 429, description = "The caller asks too often", body = ProblemDetails),
     ))]
@@ -128,7 +130,8 @@ pub async fn announce(
         (status = 401, description = "The token is not valid", body = ProblemDetails),
         (status = 403, description = "The scope is insufficient, or the answer has changed",
             body = ProblemDetails),
-        (status = 404, description = "The caller does not manage the contest", body = ProblemDetails),
+        (status = 404, description = "The caller does not manage the contest",
+            body = ProblemDetails),
         (status = 422, description = "A field is not accepted", body = ProblemDetails),
     ))]
 pub async fn answer(
@@ -193,7 +196,8 @@ pub async fn content(
         (status = 200, description = "The tables of the ranking",
             content_type = "application/json"),
         (status = 304, description = "The ranking has not changed"),
-        (status = 404, description = "The caller sees no such contest or round", body = ProblemDetails),
+        (status = 404, description = "The caller sees no such contest or round",
+            body = ProblemDetails),
     ))]
 pub async fn ranking(
     State(app): State<Arc<App>>,
