@@ -112,8 +112,10 @@ fuzz: ## fuzz the parsers, policy compiler and checkers (ARGS='--seconds 600 tok
 		--target-dir '$(or $(CARGO_TARGET_DIR),target)/fuzzing' \
 		--target $(shell rustc -vV | sed -n 's/^host: //p') -- $(ARGS)
 
-lint: prose ## check prose, formatting, clippy and rustdoc; warnings are errors
-	@$(need)
+lint: prose ## check prose, imports, formatting, clippy and rustdoc; warnings are errors
+	@$(need) python3=python3
+	@.ci/circles-test --quiet
+	@.ci/circles
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked --workspace --test browser -- -D warnings

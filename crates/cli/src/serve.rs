@@ -11,11 +11,7 @@ use crate::machine;
 use link::Link;
 use millibox::{Builder, Supervisor};
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
-use millibox_service::Service;
-use millibox_service::config::{Config, Listen};
-use millibox_service::core::Stage;
-use millibox_service::http::server::Server;
-use millibox_service::http::sockets::Sockets;
+use millibox_service::{Config, Interfaces, Listen, Server, Sockets, Stage};
 use rustix::process::{Pid, geteuid};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, chown};
@@ -194,7 +190,7 @@ fn serve(
         .enable_all()
         .build()
         .map_err(|error| Failure::sandbox(format!("cannot start threads: {error}")))?;
-    let service = Service::start(config, builder, cache, stage).map_err(Failure::sandbox)?;
+    let interfaces = Interfaces::start(config, builder, cache, stage).map_err(Failure::sandbox)?;
     let result = runtime.block_on(async {
         // A signal may come as soon as the addresses are known.
         let stop = CancellationToken::new();
@@ -210,19 +206,19 @@ fn serve(
             }
             stopped.cancel();
         });
-        let server = Server::new(service.clone(), sockets).map_err(Failure::sandbox)?;
+        let server = Server::new(interfaces.clone(), sockets).map_err(Failure::sandbox)?;
         let mut lines: Vec<String> = server
             .addresses()
             .iter()
             .map(|listen| {
                 let dialect = listen.dialect.map(|dialect| dialect.name());
                 let what = dialect.unwrap_or("everything");
-                let (address, backend) = (listen.address, service.backend);
+                let (address, backend) = (listen.address, interfaces.backend());
                 format!("serving {what} on http://{address} ({backend} backend)")
             })
             .collect();
         if let Some(path) = server.unix_socket() {
-            let (path, backend) = (path.display(), service.backend);
+            let (path, backend) = (path.display(), interfaces.backend());
             lines.push(format!(
                 "serving everything on unix:{path} ({backend} backend)"
             ));

@@ -27,6 +27,18 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All verdicts, from best to worst.
+    pub const ALL: &[Verdict] = &[
+        Verdict::Accepted,
+        Verdict::WrongAnswer,
+        Verdict::OutputLimit,
+        Verdict::TimeLimit,
+        Verdict::MemoryLimit,
+        Verdict::RunTimeError,
+        Verdict::CompileError,
+        Verdict::JudgeError,
+    ];
+
     /// The name in reports, such as `wrong_answer`.
     pub fn name(self) -> &'static str {
         match self {
@@ -41,6 +53,28 @@ impl Verdict {
         }
     }
 }
+
+// `ALL` contains the values in their order, and this match names the last one. A new value does not
+// compile until the match knows it.
+const _: () = {
+    let mut index = 0;
+    while index < Verdict::ALL.len() {
+        let verdict = Verdict::ALL[index];
+        assert!(verdict as usize == index);
+        let is_last = match verdict {
+            Verdict::Accepted
+            | Verdict::WrongAnswer
+            | Verdict::OutputLimit
+            | Verdict::TimeLimit
+            | Verdict::MemoryLimit
+            | Verdict::RunTimeError
+            | Verdict::CompileError => false,
+            Verdict::JudgeError => true,
+        };
+        index += 1;
+        assert!(is_last == (index == Verdict::ALL.len()));
+    }
+};
 
 /// Points of one test from a checker.
 #[derive(Debug, Clone, Copy, PartialEq)]

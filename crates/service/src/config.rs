@@ -5,9 +5,13 @@ mod origin;
 mod requests;
 mod served;
 
-pub use origin::{Origin, OriginError};
+pub use origin::Origin;
+#[cfg(test)]
+pub use origin::OriginError;
 pub use requests::RequestsConfig;
-pub use served::{ServedDialect, ServedDialectError};
+pub use served::ServedDialect;
+#[cfg(test)]
+pub use served::ServedDialectError;
 
 use crate::core::program::RunLimits;
 use serde::Deserialize;

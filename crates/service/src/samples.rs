@@ -2,16 +2,11 @@
 
 use crate::core::queue::Load;
 use crate::metrics::Totals;
-use crate::service::Service;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use tokio::time::MissedTickBehavior;
-use tokio_util::task::AbortOnDropHandle;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Number of samples that are kept: ten minutes.
 pub const MAX_SAMPLES: usize = 600;
-const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The load and the counters at a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,21 +54,6 @@ impl Samples {
     fn kept(&self) -> MutexGuard<'_, VecDeque<Sample>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Takes a sample every second until the returned handle is dropped.
-pub fn take_every_second(service: &Arc<Service>) -> AbortOnDropHandle<()> {
-    let service = service.clone();
-    AbortOnDropHandle::new(tokio::spawn(async move {
-        let mut ticks = tokio::time::interval(SAMPLE_INTERVAL);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            let load = service.runner.queue.load();
-            let totals = service.metrics.totals();
-            service.samples.add(Sample::new(load, &totals));
-        }
-    }))
 }
 
 #[cfg(test)]

@@ -6,18 +6,12 @@ use crate::core::catalog::Catalog;
 use crate::core::engine::Engine;
 use crate::core::files::{FileStore, StoreBounds};
 use crate::core::program::{
-    Attachment, ProgramError, ProgramReport, ProgramRun, Runner, command_world,
+    Attachment, ProgramError, ProgramReport, ProgramRun, Programs, command_world,
 };
 use crate::core::queue::{Bounds, ClientId, Queue};
-use crate::core::registry::RegistryBounds;
 use crate::core::share::{Bound, Pool};
-use crate::dialects::go_judge::GoJudge;
-use crate::dialects::piston::packages::{self, Package, PackageError};
-use crate::http::v1::attach::Consoles;
-use crate::http::v1::jobs::Jobs;
 use crate::memory::available_bytes;
 use crate::metrics::Metrics;
-use crate::samples::Samples;
 use crate::tokens::Tokens;
 use millibox::{
     Backend, BackendRefusal, Builder, Outcome, Request, RunResult, Supervisor, Warning,
@@ -45,13 +39,9 @@ pub struct Service {
     /// The configuration.
     pub config: Config,
     /// Admits, compiles and executes programs.
-    pub runner: Runner,
+    pub programs: Programs,
     /// Stored files.
     pub files: FileStore,
-    /// Runs and judgings by id.
-    pub jobs: Jobs,
-    /// The clients' ends of interactive programs.
-    pub consoles: Consoles,
     /// Connections that stay open, such as event streams and WebSockets. They are at most half of
     /// all connections, so that requests always find one.
     pub streams: Pool<ClientId>,
@@ -61,20 +51,12 @@ pub struct Service {
     pub descriptors: Pool<ClientId>,
     /// Figures for Prometheus.
     pub metrics: Metrics,
-    /// The load of the last minutes.
-    pub samples: Samples,
     /// Clients that may use the service.
     pub tokens: Tokens,
-    /// The state of the go-judge dialect.
-    pub go_judge: GoJudge,
-    /// Packages of the Piston dialect.
-    pub piston_packages: Vec<Arc<Package>>,
     /// The backend that limits the runs.
     pub backend: Backend,
     /// The time at which the service started.
     pub started: Instant,
-    /// Submissions of the Judge0 dialect.
-    pub judge0: crate::dialects::judge0::Judge0,
 }
 
 /// Why the service does not start.
@@ -107,9 +89,6 @@ pub enum StartError {
     /// A suite file contains errors.
     #[error(transparent)]
     Suites(#[from] millibox_languages::suite::Faults),
-    /// A package of the Piston dialect cannot be used.
-    #[error("a Piston package cannot be used: {0}")]
-    PistonPackages(#[from] PackageError),
     /// The file store cannot be created.
     #[error("cannot create the file store: {0}")]
     Files(std::io::Error),
@@ -175,7 +154,6 @@ impl Service {
         };
         let files = FileStore::new(config.files.directory.clone(), store);
         let files = files.map_err(StartError::Files)?;
-        let piston_packages = packages::load(&config.piston_packages)?;
         let engine = Engine::start(builder, cpu_slots, real_slots, stage)?;
         let supervisor = engine.supervisor(crate::core::engine::Lane::CpuTime)?;
         for warning in supervisor.info().warnings() {
@@ -198,27 +176,17 @@ impl Service {
             is_divided,
         });
         Ok(Arc::new(Service {
-            judge0: crate::dialects::judge0::Judge0::new(&config, catalog.runtimes(), is_divided),
             streams: Pool::new(share_of(config.max_connections as u64 / 2)),
             descriptors: Pool::new(share_of(MAX_DESCRIPTORS)),
             bodies: Pool::new(share_of(config.queue.max_bytes)),
-            consoles: Consoles::default(),
             tokens,
-            runner: Runner {
+            programs: Programs {
                 engine,
                 catalog,
                 queue,
             },
             files,
-            jobs: Jobs::new(RegistryBounds {
-                keep: Duration::from_secs(config.results.keep_s),
-                max_bytes: config.results.max_bytes,
-                max_log_bytes: config.results.max_event_bytes,
-            }),
             metrics: Metrics::new(),
-            go_judge: GoJudge::new(real_slots),
-            piston_packages,
-            samples: Samples::default(),
             backend,
             started: Instant::now(),
             config,
@@ -228,7 +196,7 @@ impl Service {
     /// Runs a program for an interface, and counts its executions.
     ///
     /// # Errors
-    /// The errors of [`Runner::run`].
+    /// The errors of [`Programs::run`].
     pub async fn run(
         &self,
         interface: &str,
@@ -240,14 +208,14 @@ impl Service {
     /// Runs a program that is connected to a client.
     ///
     /// # Errors
-    /// The errors of [`Runner::run`].
+    /// The errors of [`Programs::run`].
     pub async fn run_attached(
         &self,
         interface: &str,
         run: ProgramRun,
         attachment: Option<Attachment>,
     ) -> Result<ProgramReport, ProgramError> {
-        let result = self.runner.run_attached(run, attachment).await;
+        let result = self.programs.run_attached(run, attachment).await;
         self.count(interface, &result);
         result
     }
@@ -255,14 +223,14 @@ impl Service {
     /// Runs a program for which the interface holds a permit, and counts its outcomes.
     ///
     /// # Errors
-    /// The errors of [`Runner::run_admitted`].
+    /// The errors of [`Programs::run_admitted`].
     pub async fn run_admitted(
         &self,
         interface: &str,
         run: ProgramRun,
         queued: Duration,
     ) -> Result<ProgramReport, ProgramError> {
-        let result = self.runner.run_admitted(run, queued).await;
+        let result = self.programs.run_admitted(run, queued).await;
         self.count(interface, &result);
         result
     }

@@ -3,6 +3,7 @@
 use crate::config::TokenConfig;
 use crate::core::engine::Lane;
 use crate::core::queue::{ClientId, Ticket};
+use crate::hex::hex;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
@@ -24,10 +25,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a queue request for this client. [`Runner::run`] sets its lane and its
+    /// Creates a queue request for this client. [`Programs::run`] sets its lane and its
     /// memory from the run.
     ///
-    /// [`Runner::run`]: crate::core::program::Runner::run
+    /// [`Programs::run`]: crate::core::program::Programs::run
     pub fn ticket(&self, size_bytes: usize, patience: Duration) -> Ticket {
         Ticket {
             client: self.id,
@@ -122,15 +123,6 @@ impl Tokens {
             .map(|(_, client)| client.clone())
             .ok_or(Unauthorized)
     }
-}
-
-/// Returns the bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -8,14 +8,14 @@ use crate::core::pending::{Pending, pending};
 use crate::core::token::Token;
 use crate::core::uploads::Uploaded;
 use crate::db::{Db, DbError};
-use crate::http::statements::{Sources, Statements};
-use crate::jobs::Bell;
+use crate::http::{Sources, Statements};
 use crate::judging::languages::Language;
 use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;
 use crate::judging::stops::Stops;
 use crate::judging::trial::Trials;
 use crate::limits::Limits;
+use crate::notifier::Notifier;
 use crate::oidc::Provider;
 use crate::rankings::Rankings;
 use crate::text::Locales;
@@ -44,7 +44,7 @@ pub struct App {
     /// Stops jobs.
     pub job_stops: Stops,
     /// Wakes the runner of jobs.
-    pub bell: Bell,
+    pub job_added: Notifier,
     pub rankings: Rankings,
     /// Digests of contests, which show to programs that follow a contest what has changed.
     pub changes: Memory,
@@ -91,7 +91,7 @@ impl App {
             stops: Stops::default(),
             trials: Trials::new(),
             job_stops: Stops::default(),
-            bell: Bell::default(),
+            job_added: Notifier::default(),
             rankings: Rankings::default(),
             changes: Memory::new(STAFF_MEMORY),
             own_changes: Memory::new(CONTESTANTS_MEMORY),

@@ -16,6 +16,7 @@
 //! | `oidc` | sign-in with a provider of OpenID Connect |
 //! | `http` | pages |
 //! | `text` | the texts of the pages in several languages |
+//! | `notifier` | wakes threads that wait for work |
 //! | `app` | what the pages share |
 #![forbid(unsafe_code)]
 #![deny(
@@ -38,6 +39,7 @@ mod judging;
 mod limits;
 #[cfg(test)]
 mod messages;
+mod notifier;
 mod oidc;
 mod rankings;
 mod text;
@@ -55,7 +57,7 @@ use db::{Db, job, judgement};
 use http::connections::Connections;
 use judging::languages;
 use judging::turns::Turns;
-use judging::worker::{self, Workshop};
+use judging::worker::{self, WorkerContext};
 use limits::Limits;
 use millibox::Supervisor;
 use millibox_cli_support::failure::{Failure, complain, say};
@@ -350,7 +352,7 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
         .start(builder.clone(), suites.clone(), cache.clone(), trial_cpu)
         .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
     let turns = Arc::new(Turns::of(&cpus.workers));
-    let runner = jobs::Runner {
+    let runner = jobs::JobRunner {
         app: app.clone(),
         builder: builder.clone(),
         suites: suites.clone(),
@@ -361,7 +363,7 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     };
     jobs::start(runner)
         .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
-    let shop = Arc::new(Workshop {
+    let context = Arc::new(WorkerContext {
         queue: app.queue.clone(),
         live: app.live.clone(),
         stops: app.stops.clone(),
@@ -373,7 +375,7 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
         handle: tokio::runtime::Handle::current(),
     });
     for (index, cpu) in cpus.workers.iter().enumerate() {
-        worker::start(&shop, index, *cpu)
+        worker::start(&context, index, *cpu)
             .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
     }
     // All threads that need other CPUs are started.

@@ -51,7 +51,7 @@ impl Asset {
 }
 
 /// The response to `GET /assets/{name}`.
-pub fn serve<'a>(assets: impl IntoIterator<Item = &'a Asset>, name: &str) -> Response {
+pub fn serve(assets: impl IntoIterator<Item = &'static Asset>, name: &str) -> Response {
     let mut assets = assets.into_iter();
     let found = assets.find(|asset| asset.path.strip_prefix("/assets/") == Some(name));
     match found {
@@ -60,7 +60,7 @@ pub fn serve<'a>(assets: impl IntoIterator<Item = &'a Asset>, name: &str) -> Res
                 (CONTENT_TYPE, asset.media_type),
                 (CACHE_CONTROL, CACHE_RULE),
             ];
-            (headers, asset.content.clone()).into_response()
+            (headers, asset.content.as_str()).into_response()
         }
         None => (StatusCode::NOT_FOUND, "no such asset\n").into_response(),
     }

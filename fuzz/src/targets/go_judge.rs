@@ -2,9 +2,8 @@
 
 use super::assert_one_line;
 use crate::Target;
-use millibox_service::config::LimitValues;
-use millibox_service::dialects::go_judge::model::{CommandFile, Group};
-use millibox_service::dialects::go_judge::{Pipes, check, decode, request};
+use millibox_service::fuzzing::LimitValues;
+use millibox_service::fuzzing::go_judge::{CommandFile, Group, Pipes, check, decode, request};
 
 pub const GO_JUDGE: Target = Target {
     name: "go_judge",

@@ -1,8 +1,9 @@
 //! Requests in Judge0's dialect.
 
 use crate::Target;
-use millibox_service::dialects::judge0::{Draft, LIMITS, Languages, Min, Receivers, Rules};
-use millibox_service::dialects::judge0::{archive, encoding};
+use millibox_service::fuzzing::judge0::{
+    Draft, LIMITS, Languages, Min, Receivers, Rules, archive, encoding,
+};
 use serde_json::Value;
 use std::path::Component;
 

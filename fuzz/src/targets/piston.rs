@@ -2,11 +2,8 @@
 
 use crate::Target;
 use millibox_languages::suite::Suites;
-use millibox_service::config::LimitsConfig;
-use millibox_service::core::catalog::Runtime;
-use millibox_service::dialects::piston::model::Job;
-use millibox_service::dialects::piston::runtimes::Runtimes;
-use millibox_service::dialects::piston::version::{Range, Version};
+use millibox_service::fuzzing::LimitsConfig;
+use millibox_service::fuzzing::piston::{Job, Range, Runtime, Runtimes, Version};
 use serde_json::{Map, Value};
 use std::path::Component;
 use std::sync::Arc;

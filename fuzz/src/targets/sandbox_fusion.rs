@@ -2,11 +2,10 @@
 
 use super::assert_one_line;
 use crate::Target;
-use millibox_service::config::LimitValues;
-use millibox_service::dialects::sandbox_fusion::model::{
-    RunCodeRequest, RunJupyterRequest, Surroundings,
+use millibox_service::fuzzing::LimitValues;
+use millibox_service::fuzzing::sandbox_fusion::{
+    Invalid, RunCodeRequest, RunJupyterRequest, Surroundings, place,
 };
-use millibox_service::dialects::sandbox_fusion::{Invalid, place};
 use std::path::{Component, Path};
 use std::time::Duration;
 

@@ -2,12 +2,10 @@
 
 use super::assert_one_line;
 use crate::Target;
-use millibox_service::config::LimitValues;
-use millibox_service::http::problem::ProblemDetails;
-use millibox_service::http::v1::batches;
-use millibox_service::http::v1::judgings::JudgingRequest;
-use millibox_service::http::v1::model::RunRequest;
-use millibox_service::http::v1::request::{check_label, comparison};
+use millibox_service::fuzzing::LimitValues;
+use millibox_service::fuzzing::v1::{
+    JudgingRequest, ProblemDetails, RunRequest, batches, check_label, comparison,
+};
 
 pub const V1: Target = Target {
     name: "v1",

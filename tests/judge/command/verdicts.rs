@@ -5,9 +5,8 @@ use crate::package::{Package, has_cgroups};
 use crate::setting::supervisor;
 use millibox_judge::judge::{Judge, Options};
 use millibox_judge::verdict::Verdict;
-use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
-use millibox_tests::{has_cgroups_or_skips, skip};
+use millibox_tests::{has_cgroups_or_skips, shared_cache, skip};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -397,7 +396,7 @@ fn submissions_have_expected_verdicts(example: &str) {
     let judge = Judge::new(
         &machine,
         Suites::builtin(),
-        Cache::none(),
+        shared_cache(),
         Options::default(),
     );
     let mut wrong = Vec::new();

@@ -11,6 +11,64 @@ const MAX_SHEBANG_BYTES: u64 = 256;
 /// Maximum number of bytes that are searched for marks.
 const MAX_MARKED_BYTES: u64 = 1 << 20;
 
+/// A source whose beginning may decide.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    /// A file, which is opened only if its content is needed.
+    File(&'a Path),
+    /// A name and a content.
+    Content(&'a Path, &'a [u8]),
+}
+
+impl<'a> Source<'a> {
+    fn path(self) -> &'a Path {
+        match self {
+            Source::File(path) | Source::Content(path, _) => path,
+        }
+    }
+
+    /// Returns at most this many bytes from the beginning. `None` means that the source is not a
+    /// regular file or cannot be read.
+    fn beginning(self, bytes: u64) -> Option<Vec<u8>> {
+        let mut beginning = Vec::new();
+        match self {
+            // Opening a FIFO or a device may block.
+            Source::File(path) if path.symlink_metadata().is_ok_and(|file| file.is_file()) => {
+                let file = std::fs::File::open(path).ok()?;
+                file.take(bytes).read_to_end(&mut beginning).ok()?;
+            }
+            Source::File(_) => return None,
+            Source::Content(_, content) => {
+                content.take(bytes).read_to_end(&mut beginning).ok()?;
+            }
+        }
+        Some(beginning)
+    }
+}
+
+impl Suite {
+    /// Returns the suite of a single source among these suites, by its extension, whose case matters
+    /// only if two suites have extensions that differ in case, and by its content.
+    ///
+    /// ```
+    /// use millibox_languages::suite::{Suite, Suites};
+    /// use std::path::Path;
+    ///
+    /// let suites = Suites::builtin();
+    /// let defaults = suites.iter().filter(|suite| suite.default);
+    /// let suite = Suite::of_source(defaults, Path::new("A.CPP"), b"int main() {}");
+    /// assert_eq!(suite.map(|suite| &suite.language[..]), Some("cpp"));
+    /// ```
+    pub fn of_source<'s>(
+        suites: impl Iterator<Item = &'s Suite> + Clone,
+        name: &Path,
+        content: &[u8],
+    ) -> Option<&'s Suite> {
+        let source = Source::Content(name, content);
+        by_extension(suites.clone(), source).or_else(|| by_shebang(suites, source))
+    }
+}
+
 pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, ChoiceError> {
     let wanted = name.trim().to_lowercase();
     let is = |suite: &&Suite| suite.name == wanted || suite.names.contains(&wanted);
@@ -50,7 +108,7 @@ pub(super) fn by_sources<'s>(
     }
     let mut chosen: Vec<&Suite> = Vec::new();
     for source in sources {
-        if let Some(suite) = by_extension(defaults(), source)
+        if let Some(suite) = by_extension(defaults(), Source::File(source))
             && !chosen.iter().any(|known| known.name == suite.name)
         {
             chosen.push(suite);
@@ -68,7 +126,7 @@ pub(super) fn by_sources<'s>(
     }
     if let Some(suite) = sources
         .iter()
-        .find_map(|source| by_shebang(defaults(), source))
+        .find_map(|source| by_shebang(defaults(), Source::File(source)))
     {
         return Ok(suite);
     }
@@ -77,7 +135,8 @@ pub(super) fn by_sources<'s>(
     }
     if let Some((source, interpreter)) = sources.iter().find_map(|source| {
         let known = |suite: &Suite| has_extension(source, &suite.sources.extensions);
-        Some((source, shebang(source).filter(|_| defaults().any(known))?))
+        let interpreter = shebang(Source::File(source))?;
+        Some((source, interpreter)).filter(|_| defaults().any(known))
     }) {
         return Err(ChoiceError::ForeignInterpreter {
             source_file: source.clone(),
@@ -93,10 +152,14 @@ pub(super) fn by_sources<'s>(
 
 /// Chooses by extension. If several suites have the extension, the first line decides, then a line
 /// that begins a clause, then the priority. An extension with the same case is preferred.
-fn by_extension<'s>(suites: impl Iterator<Item = &'s Suite>, source: &Path) -> Option<&'s Suite> {
-    let extension = source.extension()?.to_str()?;
+fn by_extension<'s>(
+    suites: impl Iterator<Item = &'s Suite>,
+    source: Source<'_>,
+) -> Option<&'s Suite> {
+    let path = source.path();
+    let extension = path.extension()?.to_str()?;
     let suites: Vec<&Suite> = suites
-        .filter(|suite| has_extension(source, &suite.sources.extensions))
+        .filter(|suite| has_extension(path, &suite.sources.extensions))
         .collect();
     let is_same = |suite: &&Suite| {
         suite
@@ -131,16 +194,11 @@ fn by_extension<'s>(suites: impl Iterator<Item = &'s Suite>, source: &Path) -> O
 }
 
 /// Chooses by the marks of suites, if only one suite has a mark in the source.
-fn by_mark<'s>(suites: &[&'s Suite], source: &Path) -> Option<&'s Suite> {
-    if suites.iter().all(|suite| suite.sources.marks.is_empty()) || !is_regular(source) {
+fn by_mark<'s>(suites: &[&'s Suite], source: Source<'_>) -> Option<&'s Suite> {
+    if suites.iter().all(|suite| suite.sources.marks.is_empty()) {
         return None;
     }
-    let mut bytes = Vec::new();
-    std::fs::File::open(source)
-        .ok()?
-        .take(MAX_MARKED_BYTES)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    let bytes = source.beginning(MAX_MARKED_BYTES)?;
     let text = String::from_utf8_lossy(&bytes);
     suites.iter().copied().find(|suite| {
         let is_clause = |line: &str| suite.sources.marks.iter().any(|mark| begins(line, mark));
@@ -164,28 +222,18 @@ fn begins(line: &str, mark: &str) -> bool {
     is_name && (arguments.is_empty() || arguments.ends_with(')')) && !arguments.contains('$')
 }
 
-fn is_regular(source: &Path) -> bool {
-    // Opening a FIFO or a device may block.
-    source.symlink_metadata().is_ok_and(|file| file.is_file())
-}
-
-fn by_shebang<'s>(mut suites: impl Iterator<Item = &'s Suite>, source: &Path) -> Option<&'s Suite> {
+fn by_shebang<'s>(
+    mut suites: impl Iterator<Item = &'s Suite>,
+    source: Source<'_>,
+) -> Option<&'s Suite> {
     let interpreter = shebang(source)?;
     suites.find(|suite| suite.sources.shebangs.contains(&interpreter))
 }
 
 /// Returns the name of the interpreter in the first line: `python3` for
 /// `#!/usr/bin/env -S python3 -u`.
-fn shebang(source: &Path) -> Option<String> {
-    let mut head = Vec::new();
-    if !is_regular(source) {
-        return None;
-    }
-    std::fs::File::open(source)
-        .ok()?
-        .take(MAX_SHEBANG_BYTES)
-        .read_to_end(&mut head)
-        .ok()?;
+fn shebang(source: Source<'_>) -> Option<String> {
+    let head = source.beginning(MAX_SHEBANG_BYTES)?;
     let line = head
         .strip_prefix(b"#!")?
         .split(|byte| *byte == b'\n')
@@ -294,6 +342,9 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let chosen = choose(&[path.to_str().unwrap()]);
             assert_eq!(chosen.as_deref(), Ok(suite), "{text}");
+            let suites = Suites::builtin();
+            let chosen = Suite::of_source(suites.iter(), Path::new("MAIN.PL"), text.as_bytes());
+            assert_eq!(chosen.map(|suite| &suite.name[..]), Some(suite), "{text}");
         }
     }
 

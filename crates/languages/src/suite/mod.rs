@@ -167,7 +167,7 @@ impl Suites {
     }
 
     /// Iterates over all suites, in the order of their files.
-    pub fn iter(&self) -> impl Iterator<Item = &Suite> {
+    pub fn iter(&self) -> impl Iterator<Item = &Suite> + Clone {
         self.all.iter()
     }
 

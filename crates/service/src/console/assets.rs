@@ -28,7 +28,6 @@ pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
 pub static SCRIPT_FILE: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("console", "js", JAVASCRIPT, SCRIPT.concat()));
 
-/// The icon.
 pub static ICON: LazyLock<Asset> = LazyLock::new(|| {
     let content = include_str!("assets/icon.svg").to_owned();
     Asset::new("console", "svg", SVG, content)

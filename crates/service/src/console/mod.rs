@@ -30,6 +30,7 @@ mod status;
 mod text;
 mod words;
 
+use crate::samples::{Sample, Samples};
 use crate::service::Service;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -38,8 +39,32 @@ use axum::routing::get;
 use millibox_web::assets::secure;
 use std::sync::Arc;
 
+/// The state of the pages.
+#[derive(Debug)]
+pub struct Console {
+    service: Arc<Service>,
+    samples: Samples,
+}
+
+impl Console {
+    /// The state at the start of the service.
+    pub fn new(service: Arc<Service>) -> Console {
+        Console {
+            service,
+            samples: Samples::default(),
+        }
+    }
+
+    /// Adds a sample of the current load.
+    pub fn take_sample(&self) {
+        let load = self.service.programs.queue.load();
+        let totals = self.service.metrics.totals();
+        self.samples.add(Sample::new(load, &totals));
+    }
+}
+
 /// The pages.
-pub fn router() -> Router<Arc<Service>> {
+pub fn router(console: &Arc<Console>) -> Router {
     // Anyone may send these forms, because they contain the token, and their memory is not charged
     // to anyone. So they have small bounds.
     let run_form = get(run::show).post(run::submit);
@@ -52,4 +77,5 @@ pub fn router() -> Router<Arc<Service>> {
         .route("/status/live", get(status::live))
         .route("/assets/{name}", get(assets::serve))
         .layer(from_fn(secure))
+        .with_state(console.clone())
 }

@@ -1,7 +1,7 @@
 //! The result of a run as markup.
 
 use super::text::{size, time, visible};
-use super::words::{self, BLAMES, SIGNALS, WORDS};
+use super::words::{self, BLAMES, WORDS};
 use crate::http::problem::ProblemDetails;
 use crate::http::v1::model::{BlameName, OutputAnswer, RunAnswer};
 use base64::Engine as _;
@@ -227,7 +227,7 @@ pub fn templates() -> Markup {
                 p data-key=(words.key) data-kind=(words.kind.class())
                     data-explanation=(words.explanation) { (words.headline) }
             }
-            @for (number, name) in SIGNALS {
+            @for (number, name) in words::signals() {
                 p data-key={ "signal_" (number) } { (name) }
             }
             @for (_, key, words) in BLAMES {

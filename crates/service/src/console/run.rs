@@ -1,5 +1,6 @@
 //! `/`: the form that runs a program, and its result.
 
+use super::Console;
 use super::form::Fields;
 use super::layout::{self, Page};
 use super::result::{self, View};
@@ -28,31 +29,33 @@ const FIRST_RUNTIME: &str = "python3";
 
 /// `GET /`: the form, filled in from the query, if any.
 pub async fn show(
-    State(service): State<Arc<Service>>,
+    State(console): State<Arc<Console>>,
     query: Result<Query<Fields>, QueryRejection>,
 ) -> Html<String> {
+    let service = &console.service;
     let fields = query.map(|Query(fields)| fields).unwrap_or_default();
     let fields = fields.normalized();
     let fields = if fields.runtime.is_empty() && fields.code.is_empty() {
-        match first_runtime(&service) {
+        match first_runtime(service) {
             Some(runtime) => fields.with_example(runtime),
             None => fields,
         }
     } else {
         fields
     };
-    page(&service, &fields, &View::idle(), None)
+    page(service, &fields, &View::idle(), None)
 }
 
 /// `POST /`: runs the program of the form, or shows the example of its language.
 pub async fn submit(
-    State(service): State<Arc<Service>>,
+    State(console): State<Arc<Console>>,
     headers: HeaderMap,
     form: Result<Form<Fields>, FormRejection>,
 ) -> Response {
+    let service = &console.service;
     if is_cross_site(&headers) {
         let problem = problem::forbidden("the form was sent by a page of another site");
-        return answer(&service, &Fields::default(), &Err(problem));
+        return answer(service, &Fields::default(), &Err(problem));
     }
     let fields = match form {
         Ok(Form(fields)) => fields.normalized(),
@@ -62,35 +65,35 @@ pub async fn submit(
                  {MAX_FORM_BYTES} bytes together in the encoding of the form"
             );
             let problem = problem::body_too_large(detail, MAX_FORM_BYTES as u64);
-            return answer(&service, &Fields::default(), &Err(problem));
+            return answer(service, &Fields::default(), &Err(problem));
         }
         Err(rejection) => {
             let problem = ProblemDetails {
                 status: rejection.status().as_u16(),
                 ..problem::malformed(rejection)
             };
-            return answer(&service, &Fields::default(), &Err(problem));
+            return answer(service, &Fields::default(), &Err(problem));
         }
     };
     if fields.action == "example" {
-        return match service.runner.catalog.runtime(&fields.runtime) {
+        return match service.programs.catalog.runtime(&fields.runtime) {
             Ok(runtime) => {
                 let fields = fields.with_example(&runtime);
-                page(&service, &fields, &View::idle(), None).into_response()
+                page(service, &fields, &View::idle(), None).into_response()
             }
             Err(error) => {
                 let problem = problem::impossible("runtime", error);
-                answer(&service, &fields, &Err(problem))
+                answer(service, &fields, &Err(problem))
             }
         };
     }
-    let ended = run(&service, &fields).await;
-    answer(&service, &fields, &ended)
+    let ended = run(service, &fields).await;
+    answer(service, &fields, &ended)
 }
 
 async fn run(service: &Service, fields: &Fields) -> Result<RunAnswer, ProblemDetails> {
     let client = client(service, &fields.token)?;
-    let runtime = service.runner.catalog.runtime(&fields.runtime);
+    let runtime = service.programs.catalog.runtime(&fields.runtime);
     let runtime = runtime.map_err(|error| problem::impossible("runtime", error))?;
     let request = fields.request(&runtime, &service.config.limits)?;
     let size = fields.code.len() + fields.stdin.len();
@@ -146,7 +149,7 @@ fn answer(
 }
 
 fn first_runtime(service: &Service) -> Option<&Runtime> {
-    let runtimes = service.runner.catalog.runtimes().iter();
+    let runtimes = service.programs.catalog.runtimes().iter();
     let mut available = runtimes.filter(|runtime| runtime.is_available());
     let first = available
         .clone()
@@ -180,9 +183,9 @@ fn page(
 
 fn form(service: &Service, fields: &Fields) -> Markup {
     let limits = &service.config.limits;
-    let runtimes = service.runner.catalog.runtimes().iter();
+    let runtimes = service.programs.catalog.runtimes().iter();
     let available: Vec<_> = runtimes.filter(|runtime| runtime.is_available()).collect();
-    let chosen = service.runner.catalog.runtime(&fields.runtime).ok();
+    let chosen = service.programs.catalog.runtime(&fields.runtime).ok();
     let chosen = chosen.as_ref().map(|runtime| &runtime.name[..]);
     let default_cpu_ms = limits.default.cpu_ms.min(limits.max.cpu_ms);
     let default_memory = limits.default.memory_bytes.min(limits.max.memory_bytes);

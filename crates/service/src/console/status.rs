@@ -3,14 +3,15 @@
 //! The page shows the same figures as `/metrics`, so a service with tokens shows it to clients with
 //! the right `admin`.
 
+use super::Console;
 use super::charts::{self, Chart};
 use super::layout::{self, Page};
 use super::run::{client, is_cross_site};
 use super::text::{count, size};
 use super::words;
 use crate::core::engine::Lane;
+use crate::http::bearer::bearer;
 use crate::http::problem::{self, ProblemDetails};
-use crate::http::v1::auth::bearer;
 use crate::metrics::OUTCOME_NAMES;
 use crate::samples::{MAX_SAMPLES, Sample};
 use crate::service::Service;
@@ -52,20 +53,20 @@ pub struct TokenForm {
 
 /// `GET /status`.
 pub async fn show(
-    State(service): State<Arc<Service>>,
+    State(console): State<Arc<Console>>,
     query: Result<Query<StatusQuery>, QueryRejection>,
 ) -> Html<String> {
     let refresh = query.is_ok_and(|Query(query)| query.refresh);
-    if service.tokens.are_required() {
+    if console.service.tokens.are_required() {
         page(token_form(None), false)
     } else {
-        page(body(&service, refresh), refresh)
+        page(body(&console, refresh), refresh)
     }
 }
 
 /// `POST /status`: the page for a client with a token.
 pub async fn submit(
-    State(service): State<Arc<Service>>,
+    State(console): State<Arc<Console>>,
     headers: HeaderMap,
     Form(form): Form<TokenForm>,
 ) -> Response {
@@ -74,26 +75,26 @@ pub async fn submit(
             "the form was sent by a page of another site",
         ))
     } else {
-        check(&service, &form.token)
+        check(&console.service, &form.token)
     };
     match allowed {
-        Ok(()) => page(body(&service, false), false).into_response(),
+        Ok(()) => page(body(&console, false), false).into_response(),
         Err(problem) => (status(&problem), page(token_form(Some(&problem)), false)).into_response(),
     }
 }
 
 /// `GET /status/live`: the part of the page that changes, for the script.
 pub async fn live(
-    State(service): State<Arc<Service>>,
+    State(console): State<Arc<Console>>,
     query: Result<Query<StatusQuery>, QueryRejection>,
     request: Request,
 ) -> Response {
     let (parts, _) = request.into_parts();
-    match check(&service, bearer(&parts).unwrap_or_default()) {
+    match check(&console.service, bearer(&parts).unwrap_or_default()) {
         Ok(()) if query.is_ok_and(|Query(query)| query.all) => {
-            Html(body(&service, false).into_string()).into_response()
+            Html(body(&console, false).into_string()).into_response()
         }
-        Ok(()) => Html(figures(&service).into_string()).into_response(),
+        Ok(()) => Html(figures(&console).into_string()).into_response(),
         Err(problem) => problem.into_response(),
     }
 }
@@ -133,7 +134,7 @@ fn token_form(problem: Option<&ProblemDetails>) -> Markup {
     }
 }
 
-fn body(service: &Service, refresh: bool) -> Markup {
+fn body(console: &Console, refresh: bool) -> Markup {
     html! {
         noscript {
             p.hint {
@@ -148,15 +149,16 @@ fn body(service: &Service, refresh: bool) -> Markup {
                 }
             }
         }
-        div #live { (figures(service)) }
-        (languages(service))
+        div #live { (figures(console)) }
+        (languages(&console.service))
     }
 }
 
-fn figures(service: &Service) -> Markup {
-    let queue = &service.runner.queue;
+fn figures(console: &Console) -> Markup {
+    let service = &console.service;
+    let queue = &service.programs.queue;
     let (bounds, load) = (queue.bounds(), queue.load());
-    let samples = service.samples.all();
+    let samples = console.samples.all();
     let rates = rates(&samples);
     let rate = rates.iter().rev().take(RATE_SECONDS).copied();
     let rate = charts::means(
@@ -252,7 +254,7 @@ fn outcomes(service: &Service) -> Markup {
 }
 
 fn languages(service: &Service) -> Markup {
-    let runtimes = service.runner.catalog.runtimes();
+    let runtimes = service.programs.catalog.runtimes();
     let (installed, missing): (Vec<_>, Vec<_>) =
         runtimes.iter().partition(|runtime| runtime.is_available());
     html! {

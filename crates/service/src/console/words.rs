@@ -1,6 +1,7 @@
 //! Sentences for outcomes. The script finds the same sentences in a template of the page.
 
 use crate::http::v1::model::{BlameName, RunAnswer};
+use crate::signals::signal_name;
 
 /// The kind of a result. Its name is a class in the style sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The class.
     pub fn class(self) -> &'static str {
         match self {
             Kind::Good => "good",
@@ -190,29 +190,37 @@ pub fn key(answer: &RunAnswer) -> String {
     }
 }
 
-/// Signals that programs often receive, and what they mean.
-pub const SIGNALS: [(i32, &str); 12] = [
-    (1, "SIGHUP (1)"),
-    (2, "SIGINT (2)"),
-    (4, "SIGILL (4, an invalid instruction)"),
-    (5, "SIGTRAP (5)"),
-    (6, "SIGABRT (6, usually a failed assertion)"),
-    (7, "SIGBUS (7, an invalid memory access)"),
-    (8, "SIGFPE (8, usually a division by zero)"),
-    (9, "SIGKILL (9)"),
-    (11, "SIGSEGV (11, an invalid memory access)"),
-    (13, "SIGPIPE (13)"),
-    (15, "SIGTERM (15)"),
-    (31, "SIGSYS (31, a forbidden system call)"),
+/// Signals that programs often receive, with their usual cause.
+const CAUSES: [(i32, Option<&str>); 12] = [
+    (1, None),
+    (2, None),
+    (4, Some("an invalid instruction")),
+    (5, None),
+    (6, Some("usually a failed assertion")),
+    (7, Some("an invalid memory access")),
+    (8, Some("usually a division by zero")),
+    (9, None),
+    (11, Some("an invalid memory access")),
+    (13, None),
+    (15, None),
+    (31, Some("a forbidden system call")),
 ];
+
+/// The numbers and texts of the signals that programs often receive.
+pub fn signals() -> impl Iterator<Item = (i32, String)> {
+    CAUSES.iter().map(|(number, _)| (*number, signal(*number)))
+}
 
 /// The name of a signal and its usual cause.
 pub fn signal(number: i32) -> String {
-    let found = SIGNALS.iter().find(|(known, _)| *known == number);
-    found.map_or_else(
-        || format!("Signal {number}"),
-        |(_, name)| (*name).to_owned(),
-    )
+    let Some((_, cause)) = CAUSES.iter().find(|(known, _)| *known == number) else {
+        return format!("Signal {number}");
+    };
+    let name = signal_name(number).unwrap_or_default();
+    match cause {
+        Some(cause) => format!("{name} ({number}, {cause})"),
+        None => format!("{name} ({number})"),
+    }
 }
 
 /// The parties at fault: their names, their keys and their texts.
@@ -254,7 +262,11 @@ mod tests {
 
     #[test]
     fn signals_have_names() {
-        assert!(signal(11).starts_with("SIGSEGV"));
+        assert_eq!(signal(9), "SIGKILL (9)");
+        assert_eq!(signal(11), "SIGSEGV (11, an invalid memory access)");
+        for (_, text) in signals() {
+            assert!(text.starts_with("SIG"), "{text}");
+        }
         assert_eq!(signal(40), "Signal 40");
     }
 }

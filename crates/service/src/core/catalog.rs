@@ -2,7 +2,7 @@
 
 mod runtime;
 
-pub use runtime::{CommandLines, Runtime};
+pub use runtime::Runtime;
 
 use super::engine::{Engine, Lane, allowed_cpus};
 use millibox::{Figures, Supervisor};
@@ -22,7 +22,6 @@ const MAX_PROGRAMS: usize = 256;
 /// Scripts that are kept ready to run, by runtime and name of the source.
 const MAX_SCRIPTS: usize = 64;
 
-/// A source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// Relative, without `..`.
@@ -56,9 +55,7 @@ pub struct Compiled {
 /// Limits of a compiler; `None` selects the limit of the runtime.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CompileLimits {
-    /// CPU time.
     pub cpu_time: Option<Duration>,
-    /// Memory in bytes.
     pub memory_bytes: Option<u64>,
 }
 

@@ -47,14 +47,14 @@ pub struct Engine {
 
 #[derive(Debug)]
 struct Shared {
-    cpu_time: Keeper,
-    real_time: Keeper,
+    cpu_time: Supervised,
+    real_time: Supervised,
     stage: Option<Arc<OwnedFd>>,
 }
 
 /// Keeps one supervisor, and starts another one when it ends.
 #[derive(Debug)]
-struct Keeper {
+struct Supervised {
     builder: Builder,
     current: Mutex<Option<Arc<Supervisor>>>,
 }
@@ -70,15 +70,15 @@ impl Engine {
         real_slots: usize,
         stage: Option<Stage>,
     ) -> Result<Engine, Error> {
-        let keeper = |builder: Builder, slots| Keeper {
+        let supervised = |builder: Builder, slots| Supervised {
             builder: builder.slots(slots),
             current: Mutex::new(None),
         };
         // Slots that share a CPU must be able to leave it for an idle one.
         let pins = cpu_slots <= allowed_cpus().len();
         let shared = Shared {
-            cpu_time: keeper(builder.clone().pin_slots(pins), cpu_slots),
-            real_time: keeper(builder.clone(), real_slots),
+            cpu_time: supervised(builder.clone().pin_slots(pins), cpu_slots),
+            real_time: supervised(builder.clone(), real_slots),
             stage: stage.map(|Stage(file)| Arc::new(file)),
         };
         shared.cpu_time.supervisor()?;
@@ -92,10 +92,10 @@ impl Engine {
     /// # Errors
     /// The supervisor cannot be started.
     pub fn supervisor(&self, lane: Lane) -> Result<Arc<Supervisor>, Error> {
-        self.keeper(lane).supervisor()
+        self.supervised(lane).supervisor()
     }
 
-    fn keeper(&self, lane: Lane) -> &Keeper {
+    fn supervised(&self, lane: Lane) -> &Supervised {
         match lane {
             Lane::CpuTime => &self.shared.cpu_time,
             Lane::RealTime => &self.shared.real_time,
@@ -103,7 +103,7 @@ impl Engine {
     }
 
     async fn supervisor_async(&self, lane: Lane) -> Result<Arc<Supervisor>, ExecutionError> {
-        if let Some(supervisor) = self.keeper(lane).living() {
+        if let Some(supervisor) = self.supervised(lane).living() {
             return Ok(supervisor);
         }
         let engine = self.clone();
@@ -281,7 +281,7 @@ pub fn allowed_cpus() -> Vec<usize> {
         .collect()
 }
 
-impl Keeper {
+impl Supervised {
     fn living(&self) -> Option<Arc<Supervisor>> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.clone().filter(|supervisor| !supervisor.is_dead())

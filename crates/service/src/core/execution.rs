@@ -40,7 +40,6 @@ pub struct Execution {
     /// The bytes of captured streams and returned files that are kept. Executions of one request
     /// may share a budget.
     pub budget: Budget,
-    /// The limits.
     pub limits: ExecutionLimits,
 }
 
@@ -81,7 +80,6 @@ pub struct InputFile {
 pub enum InputContent {
     /// A regular file with this mode.
     File {
-        /// The content.
         content: Content,
         /// The permission bits.
         mode: u32,
@@ -300,7 +298,6 @@ pub enum OutputFileError {
     },
 }
 
-/// A returned file.
 #[derive(Debug, Clone)]
 pub struct ReturnedFile {
     /// The requested file.

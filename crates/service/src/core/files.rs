@@ -10,7 +10,8 @@ pub use stored::StoredFile;
 use super::access::{Owned, Verb, may};
 use super::queue::ClientId;
 use super::share::Bound;
-use crate::tokens::{Client, hex};
+use crate::hex::hex;
+use crate::tokens::Client;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
@@ -31,7 +32,6 @@ pub struct FileStore {
     shared: Arc<Shared>,
 }
 
-/// The bounds of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct StoreBounds {
     /// The size of all files, and whether clients have shares of it.

@@ -7,7 +7,7 @@
 
 use super::engine::{Engine, Lane, allowed_cpus};
 use super::execution::Content;
-use super::program::{Runner, Source};
+use super::program::{Programs, Source};
 use super::queue::{Permit, Refusal, Ticket};
 use millibox::Supervisor;
 use millibox_judge::judge::{
@@ -187,7 +187,7 @@ impl Drop for StopOnDrop {
 ///
 /// # Errors
 /// There is no result: the judging was refused, the package contains errors, or the service failed.
-pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, JudgingError> {
+pub async fn judge(programs: &Programs, judging: Judging) -> Result<Judgement, JudgingError> {
     let begin = Instant::now();
     let ticket = Ticket {
         lane: Lane::CpuTime,
@@ -195,7 +195,7 @@ pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, Judgi
         held_bytes: held_bytes(&judging),
         ..judging.ticket
     };
-    let permit = runner.queue.admit(ticket).await?;
+    let permit = programs.queue.admit(ticket).await?;
     let stop = Arc::new(Stop::default());
     let stopping = StopOnDrop(stop.clone());
     let (package, reading) = (judging.package.clone(), stop.clone());
@@ -204,7 +204,7 @@ pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, Judgi
         Ok((Package::read(package)?, permit))
     })
     .await?;
-    let budget = runner.queue.bounds().memory_bytes;
+    let budget = programs.queue.bounds().memory_bytes;
     let memory_bytes = problem.memory_bytes(ticket.memory_bytes, budget);
     let permit = if memory_bytes > ticket.memory_bytes {
         drop(permit);
@@ -213,15 +213,16 @@ pub async fn judge(runner: &Runner, judging: Judging) -> Result<Judgement, Judgi
             patience: ticket.patience.saturating_sub(begin.elapsed()),
             ..ticket
         };
-        runner.queue.admit(ticket).await?
+        programs.queue.admit(ticket).await?
     } else {
         permit
     };
     let queued = begin.elapsed();
     let _ = judging.observer.send(Event::Started { queued });
-    let (runner, judging_stop) = (runner.clone(), stop);
+    let (programs, judging_stop) = (programs.clone(), stop);
     let judgement =
-        blocking(move || judge_blocking(&runner, judging, problem, &judging_stop, permit)).await?;
+        blocking(move || judge_blocking(&programs, judging, problem, &judging_stop, permit))
+            .await?;
     drop(stopping);
     Ok(Judgement {
         queued,
@@ -293,7 +294,7 @@ fn below(path: &Path, directory: &Path) -> PathBuf {
 }
 
 fn judge_blocking(
-    runner: &Runner,
+    programs: &Programs,
     judging: Judging,
     package: Package,
     stop: &Stop,
@@ -301,10 +302,10 @@ fn judge_blocking(
 ) -> Result<Judgement, JudgingError> {
     stop.check()?;
     let cpu = BusyCpu::take();
-    let supervisors = Box::new(EngineSupervisors(runner.engine.clone()));
+    let supervisors = Box::new(EngineSupervisors(programs.engine.clone()));
     let machine = Arc::new(Machine::sharing(supervisors, &[cpu.0])?);
     stop.watch(&machine);
-    let (suites, cache) = runner.catalog.sources();
+    let (suites, cache) = programs.catalog.sources();
     let options = Options {
         fail_fast: judging.fail_fast,
         ..Options::default()

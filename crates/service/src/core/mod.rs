@@ -3,7 +3,8 @@
 //! | file | content |
 //! | --- | --- |
 //! | `access` | the rights of clients to runs, submissions and files |
-//! | `budget` | the memory that one request may make the service keep |
+//! | `plan` | the memory that one request may make the service keep |
+//! | `budget` | the output that one request may make the service keep |
 //! | `execution` | one sandboxed process: the request and the report |
 //! | `engine` | executes programs on two supervisors |
 //! | `workspace` | files that go into a run and come out of it |
@@ -28,6 +29,7 @@ pub mod engine;
 pub mod execution;
 pub mod files;
 pub mod judging;
+pub mod plan;
 pub mod program;
 pub mod queue;
 pub mod registry;

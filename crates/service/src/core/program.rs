@@ -1,26 +1,25 @@
 //! A program run on one or several inputs: compiled once, then one execution for each test.
 //!
-//! This file defines the request, the events and the answer. `runner` carries out the request: it
+//! This file defines the request, the events and the answer. `programs` carries out the request: it
 //! admits the run, compiles the program and executes the tests in order. `environment` decides what
 //! a program finds in its sandbox, and turns one test into an
 //! [`Execution`](super::execution::Execution). `keep` bounds the output of all tests together.
 
 mod environment;
 mod keep;
-mod runner;
+mod programs;
 
-pub use environment::{
-    ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, work_directory, work_directory_at,
-};
-pub use runner::Runner;
+pub use environment::{ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, work_directory_at};
+pub use programs::Programs;
 
-use super::budget::{MAX_RENDERED_BYTES, Plan, archive_bytes, outputs_bytes, stdin_bytes};
+use super::budget::MAX_RENDERED_BYTES;
 use super::catalog::{CatalogError, CompileLimits, Compiled, Program, Runtime, SourceFile};
 use super::compare::Comparison;
 use super::engine::Lane;
 use super::execution::{
     Blame, Content, Excess, ExecutionError, ExecutionReport, InputFile, OutputFile,
 };
+use super::plan::{Plan, archive_bytes, outputs_bytes, stdin_bytes};
 use super::queue::{Held, Refusal, Ticket};
 use super::workspace::check_files;
 use bytes::Bytes;
@@ -96,7 +95,6 @@ pub enum ProgramSource {
 pub struct Source {
     /// Relative, without `..`.
     pub path: PathBuf,
-    /// The content.
     pub content: Content,
 }
 
@@ -127,7 +125,6 @@ pub struct Test {
 /// When the remaining tests of a run are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StopOn {
-    /// Never.
     #[default]
     Never,
     /// After the first test that did not pass.
@@ -199,7 +196,6 @@ pub enum Event {
         test: usize,
         /// 1 for standard output, 2 for standard error.
         stream: u8,
-        /// The bytes.
         bytes: Bytes,
     },
     /// A test has ended.

@@ -2,7 +2,8 @@
 //!
 //! Requests wait in flows. Each client has its own flows, one for each of its batches, so that
 //! neither a client nor a batch with many requests delays the others. Free places go to the clients
-//! in turn, and to each client's flows in turn.
+//! in turn, and to each client's flows in turn. No client has two turns in succession while another
+//! client waits, even if that client came later.
 //!
 //! Each lane has its own queue and its own bound of running requests, so that a full lane does not
 //! delay the other one. The lanes share the bounds of the client and the memory budget. The first
@@ -89,7 +90,6 @@ impl Bounds {
 /// The place and resources for which a request waits in the queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Ticket {
-    /// The client.
     pub client: ClientId,
     /// The place where the request runs.
     pub lane: Lane,
@@ -151,6 +151,8 @@ struct State {
     clients: HashMap<ClientId, Client>,
     /// Clients with waiting requests in each lane, in the order of their turns.
     turns: [VecDeque<ClientId>; 2],
+    /// The client that has had the latest turn in each lane.
+    latest: [Option<ClientId>; 2],
     /// Whether the first request of a lane lacks only memory, which no other request may take.
     is_memory_awaited: bool,
     /// The lane of that request.
@@ -199,6 +201,7 @@ impl Queue {
             },
             clients: HashMap::new(),
             turns: Default::default(),
+            latest: [None; 2],
             is_memory_awaited: false,
             memory_lane: None,
             ended: VecDeque::with_capacity(RATE_SAMPLES),
@@ -212,7 +215,6 @@ impl Queue {
         }
     }
 
-    /// The bounds.
     pub fn bounds(&self) -> &Bounds {
         &self.shared.bounds
     }
@@ -409,9 +411,9 @@ impl Shared {
         if state.memory_lane == Some(Lane::RealTime) {
             lanes.reverse();
         }
-        state.memory_lane = None;
+        let awaited = state.memory_lane.take();
         for lane in lanes {
-            self.admit_waiting_in(lane, state);
+            self.admit_waiting_in(lane, state, awaited == Some(lane));
             if state.is_memory_awaited {
                 state.memory_lane = Some(lane);
                 return;
@@ -419,9 +421,11 @@ impl Shared {
         }
     }
 
-    fn admit_waiting_in(self: &Arc<Shared>, lane: Lane, state: &mut State) {
+    /// If the first request has waited for memory (`keeps_place`), no newcomer passes it.
+    fn admit_waiting_in(self: &Arc<Shared>, lane: Lane, state: &mut State, keeps_place: bool) {
         let turns = lane as usize;
         let mut skipped = 0;
+        let mut is_passed = keeps_place;
         while skipped < state.turns[turns].len() {
             let Some(id) = state.turns[turns].front().copied() else {
                 return;
@@ -437,13 +441,18 @@ impl Shared {
             }
             if state.waits_for_itself(&self.bounds, &ticket) {
                 // Only this client has to wait.
-                state.turns[turns].rotate_left(1);
+                state.pass_turn(lane);
                 skipped += 1;
                 continue;
             }
             if !state.has_room(&self.bounds, &ticket) {
                 state.is_memory_awaited = true;
                 return;
+            }
+            if state.latest[turns] == Some(id) && state.turns[turns].len() > 1 && !is_passed {
+                state.pass_turn(lane);
+                is_passed = true;
+                continue;
             }
             let Some(waiter) = state.take_next(lane, id) else {
                 return;
@@ -454,6 +463,7 @@ impl Shared {
                 permit.free_in(state);
             }
             skipped = 0;
+            is_passed = false;
         }
     }
 }

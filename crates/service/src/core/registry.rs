@@ -11,7 +11,7 @@
 
 mod job;
 
-pub use job::{Job, JobKind, Key, LogPart, Logged, Phase, new_id};
+pub use job::{Job, JobKind, Key, Logged, Phase, new_id};
 
 use super::queue::ClientId;
 use std::collections::{HashMap, VecDeque};
@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 /// The bytes that a job occupies in addition to its answer and its events.
 const JOB_OVERHEAD_BYTES: usize = 1024;
 
-/// The bounds of the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegistryBounds {
     /// How long an answer is kept.
@@ -229,16 +228,6 @@ impl<A: Clone, E: Clone> Registry<A, E> {
         self.shared.remove_expired(&mut self.shared.state());
     }
 
-    /// The number of jobs.
-    pub fn len(&self) -> usize {
-        self.shared.state().jobs.len()
-    }
-
-    /// Whether no job is known.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Cancels all jobs.
     pub fn cancel_all(&self) {
         for job in self.shared.state().jobs.values() {
@@ -306,6 +295,7 @@ impl<A, E> State<A, E> {
 
 #[cfg(test)]
 mod tests {
+    use super::job::LogPart;
     use super::*;
 
     fn registry(keep: Duration, max_bytes: usize) -> Registry<&'static str, u32> {
@@ -383,7 +373,7 @@ mod tests {
         registry.end(&job, "short-lived", 0);
         std::thread::sleep(Duration::from_millis(2));
         assert!(registry.job(&job.id).is_none());
-        assert!(registry.is_empty());
+        assert!(registry.shared.state().jobs.is_empty());
         let again = registry.begin_keyed(key(1), [2; 32], None);
         assert!(matches!(again, Ok(Begun::New(_))));
     }

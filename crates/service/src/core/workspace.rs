@@ -6,11 +6,12 @@
 //! the directory, which outlives the mount. The service reads files through this descriptor when no
 //! process of the run is left.
 
-use super::budget::{Budget, archive_bytes};
+use super::budget::Budget;
 use super::execution::{
     ExecutionError, FilesError, InputContent, InputFile, OutputFile, OutputFileError, ReturnedFile,
     WHOLE_DIRECTORY,
 };
+use super::plan::{archive_bytes, content_bytes};
 use super::tree;
 use bytes::Bytes;
 use millibox::{Outcome, RunError, RunResult};
@@ -152,7 +153,7 @@ pub(super) fn check_files(files: &[InputFile], max_bytes: u64) -> Result<(), Fil
     let sizes = files.iter().map(|file| match &file.content {
         // Its headers do not occupy the directory. The directory that it comes from had a bound.
         InputContent::Archive(_) => 0,
-        content => super::budget::content_bytes(content),
+        content => content_bytes(content),
     });
     let bytes = sizes.fold(0, u64::saturating_add);
     if bytes > max_bytes {

@@ -132,7 +132,7 @@ pub async fn bound(
     let text = |name| head.headers.get(name)?.to_str().ok();
     let length = text(CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     let max_bytes = service.config.max_body_bytes as u64;
-    // A body beyond the maximum is refused without being read.
+    // A body beyond the maximum is rejected without being read.
     let charged = length.map_or(0, |length| length.min(max_bytes));
     let Some(place) = service.bodies.take(client, charged) else {
         return overloaded(dialect);

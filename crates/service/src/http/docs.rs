@@ -1,14 +1,13 @@
 //! Pages that show the description of the service's own interface. They need no scripts.
 
 use super::{openapi, problem};
-use crate::service::Service;
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{DOCTYPE, Markup, html};
 use serde_json::Value;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 const STYLE: &str = "\
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;\
@@ -24,7 +23,7 @@ static PAGE: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// The routes.
-pub fn router() -> Router<Arc<Service>> {
+pub fn router() -> Router {
     Router::new()
         .route("/openapi.json", get(json))
         .route("/docs", get(async || html_response(PAGE.clone())))

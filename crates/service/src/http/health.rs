@@ -1,8 +1,8 @@
 //! Health checks and metrics: whether the service is alive, whether it accepts requests, and its
 //! figures.
 
+use crate::http::bearer::bearer;
 use crate::http::problem::{self, ProblemDetails};
-use crate::http::v1::auth::bearer;
 use crate::service::Service;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -14,11 +14,12 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// The routes.
-pub fn router() -> Router<Arc<Service>> {
+pub fn router(service: &Arc<Service>) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
+        .with_state(service.clone())
 }
 
 async fn healthz() -> &'static str {
@@ -26,7 +27,7 @@ async fn healthz() -> &'static str {
 }
 
 async fn readyz(State(service): State<Arc<Service>>) -> Response {
-    let queue = &service.runner.queue;
+    let queue = &service.programs.queue;
     let status = if queue.is_draining() {
         "draining"
     } else if queue.load().queued >= queue.bounds().queued {
@@ -52,7 +53,7 @@ async fn metrics(
             ));
         }
     }
-    let text = service.metrics.encode(service.runner.queue.load());
+    let text = service.metrics.encode(service.programs.queue.load());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }

@@ -5,6 +5,7 @@
 //! | `sockets` | binds the addresses |
 //! | `server` | accepts connections, and shuts down in an orderly way |
 //! | `held` | charges the memory of an answer until it is sent |
+//! | `bearer` | the token of a request |
 //! | `bodies` | the memory of bodies that are being read or wait |
 //! | `headers` | headers of the service that all interfaces have |
 //! | `problem` | errors as RFC 9457 problem details |
@@ -12,9 +13,9 @@
 //! | `docs` | pages that show the description |
 //! | `origins` | protects a service without tokens from pages of other sites |
 //! | `health` | `/healthz`, `/readyz` and `/metrics` |
-//! | `version` | `/version`, which two dialects have |
 //! | `v1` | the service's own interface |
 
+pub mod bearer;
 pub mod bodies;
 pub mod docs;
 pub mod headers;
@@ -26,7 +27,6 @@ pub mod problem;
 pub mod server;
 pub mod sockets;
 pub mod v1;
-pub mod version;
 
 use crate::config::Dialect;
 use crate::service::Service;
@@ -52,13 +52,14 @@ use tracing::{Level, Span};
 /// stream may be a terminal, on which a person types.
 const STREAM_SPEED: Speed = Speed { bytes: 1, ..SPEED };
 
-/// All routes of an address: everything, or only one dialect. No web page can send a request to a
-/// Unix socket.
-pub fn router(service: &Arc<Service>, dialect: Option<Dialect>, is_unix: bool) -> Router {
-    let routes = match dialect {
-        Some(dialect) => version::add(crate::dialects::alone(dialect, service), &[dialect]),
-        None => everything(service),
-    };
+/// Adds what all routes of an address share. `dialect` is the only one at the address. No web page
+/// can send a request to a Unix socket.
+pub fn with_layers(
+    routes: Router,
+    service: &Arc<Service>,
+    dialect: Option<Dialect>,
+    is_unix: bool,
+) -> Router {
     let trace = TraceLayer::new_for_http()
         .make_span_with(span)
         .on_response(DefaultOnResponse::new().level(Level::DEBUG))
@@ -76,7 +77,7 @@ pub fn router(service: &Arc<Service>, dialect: Option<Dialect>, is_unix: bool) -
         .layer(DefaultBodyLimit::max(service.config.max_body_bytes));
     let guard = from_fn_with_state(service.clone(), origins::guard);
     let routes = if is_unix { routes } else { routes.layer(guard) };
-    routes.layer(layers).with_state(service.clone())
+    routes.layer(layers)
 }
 
 /// Fails bodies that arrive too slowly.
@@ -117,29 +118,6 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
         .unwrap_or("no message");
     tracing::error!(message, "a handler panicked");
     problem::internal("the service has a bug").into_response()
-}
-
-fn everything(service: &Arc<Service>) -> Router<Arc<Service>> {
-    let mut routes = Router::new()
-        .merge(health::router())
-        .merge(docs::router())
-        .merge(crate::console::router())
-        .nest("/v1", v1::router(service));
-    let mut at_root = Vec::new();
-    for served in &service.config.dialects {
-        let dialect = served.dialect;
-        match &served.prefix {
-            Some(prefix) => {
-                let alone = crate::dialects::alone(dialect, service);
-                routes = routes.nest(prefix, version::add(alone, &[dialect]));
-            }
-            None => {
-                routes = routes.merge(crate::dialects::router(dialect, service));
-                at_root.push(dialect);
-            }
-        }
-    }
-    version::add(routes.fallback(v1::not_found), &at_root)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //!
 //! The name in `Host` proves nothing, because a foreign domain can point to this machine (DNS
 //! rebinding). So only addresses and `localhost` count as the service's own, and requests to other
-//! names are refused, also those that only read: they would be of the same origin as the foreign
+//! names are rejected, also those that only read: they would be of the same origin as the foreign
 //! page, which could read the answers.
 //!
 //! A service with tokens needs no such protection: its clients send the token in a header, and a

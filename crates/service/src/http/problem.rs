@@ -5,13 +5,9 @@ use crate::core::execution::Blame;
 use crate::core::files::StoreError;
 use crate::core::program::ProgramError;
 use crate::core::queue::Refusal;
-use crate::service::Service;
-use axum::body::Bytes;
 use axum::extract::multipart::MultipartError;
-use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 pub use millibox_web::problem::ProblemDetails;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A kind of problem.
@@ -280,28 +276,6 @@ pub fn rejected_form(error: MultipartError) -> ProblemDetails {
             )
         },
         _ => malformed(error.body_text()),
-    }
-}
-
-/// The whole body of a request, up to the configured size.
-pub struct RequestBody(pub Bytes);
-
-impl FromRequest<Arc<Service>> for RequestBody {
-    type Rejection = ProblemDetails;
-
-    async fn from_request(
-        request: Request,
-        service: &Arc<Service>,
-    ) -> Result<RequestBody, ProblemDetails> {
-        match Bytes::from_request(request, service).await {
-            Ok(body) => Ok(RequestBody(body)),
-            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                let limit = service.config.max_body_bytes;
-                let detail = format!("a body may have at most {limit} bytes");
-                Err(body_too_large(detail, limit as u64))
-            }
-            Err(rejection) => Err(malformed(rejection.body_text())),
-        }
     }
 }
 

@@ -5,7 +5,7 @@ pub use super::sockets::ServerError;
 use super::sockets::{SocketFile, Sockets};
 use crate::config::{Dialect, Listen};
 use crate::core::share::{Bound, Claim, Pool};
-use crate::service::Service;
+use crate::interfaces::Interfaces;
 use millibox_web::listen::{Admission, Patience, Permit, Protocol};
 use millibox_web::network::customer;
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// A server whose addresses are bound.
 #[derive(Debug)]
 pub struct Server {
-    service: Arc<Service>,
+    interfaces: Arc<Interfaces>,
     listeners: Vec<(Listen, TcpListener)>,
     unix_listener: Option<(SocketFile, UnixListener)>,
 }
@@ -33,7 +33,7 @@ impl Server {
     ///
     /// # Errors
     /// The runtime cannot watch one of the sockets.
-    pub fn new(service: Arc<Service>, sockets: Sockets) -> Result<Server, ServerError> {
+    pub fn new(interfaces: Arc<Interfaces>, sockets: Sockets) -> Result<Server, ServerError> {
         let mut listeners = Vec::new();
         for (listen, listener) in sockets.listeners {
             let address = listen.address;
@@ -52,7 +52,7 @@ impl Server {
             },
         };
         Ok(Server {
-            service,
+            interfaces,
             listeners,
             unix_listener,
         })
@@ -76,12 +76,14 @@ impl Server {
     /// ones have the configured time to end.
     pub async fn serve(self, stop: CancellationToken) {
         let Server {
-            service,
+            interfaces,
             listeners,
             unix_listener,
         } = self;
-        let _sampling = crate::samples::take_every_second(&service);
-        let connections = Arc::new(Connections::new(service.config.max_connections));
+        let _sampling = interfaces.take_every_second();
+        let connections = Arc::new(Connections::new(
+            interfaces.service().config.max_connections,
+        ));
         let http = millibox_web::listen::Server::new(Patience::default(), CancellationToken::new());
         let mut accepting = tokio::task::JoinSet::new();
         for (listen, listener) in listeners {
@@ -90,7 +92,7 @@ impl Server {
                 Some(Dialect::GoJudgeGrpc) => Protocol::Http2,
                 _ => Protocol::Http1,
             };
-            let routes = super::router(&service, listen.dialect, false);
+            let routes = interfaces.router(listen.dialect, false);
             accepting.spawn(
                 http.clone()
                     .accept(listener, protocol, connections.clone(), routes),
@@ -99,16 +101,16 @@ impl Server {
         let mut socket_file = None;
         if let Some((file, listener)) = unix_listener {
             socket_file = Some(file);
-            let routes = super::router(&service, None, true);
+            let routes = interfaces.router(None, true);
             accepting.spawn(
                 http.clone()
                     .accept(listener, Protocol::Http1, connections, routes),
             );
         }
-        let housekeeping = tokio::spawn(keep_house(service.clone()));
+        let housekeeping = tokio::spawn(interfaces.clone().keep_house());
         stop.cancelled().await;
         tracing::info!("the service is shutting down");
-        drain(&service, &http).await;
+        drain(&interfaces, &http).await;
         accepting.shutdown().await;
         housekeeping.abort();
         drop(socket_file);
@@ -116,30 +118,20 @@ impl Server {
 }
 
 /// Refuses waiting requests, lets running ones end, and closes the connections.
-async fn drain(service: &Service, http: &millibox_web::listen::Server) {
-    service.runner.queue.drain();
+async fn drain(interfaces: &Interfaces, http: &millibox_web::listen::Server) {
+    let service = interfaces.service();
+    service.programs.queue.drain();
     let running = async {
-        while service.runner.queue.load().running > 0 {
+        while service.programs.queue.load().running > 0 {
             tokio::time::sleep(DRAIN_INTERVAL).await;
         }
     };
     let patience = Duration::from_millis(service.config.drain_ms);
     if tokio::time::timeout(patience, running).await.is_err() {
         tracing::warn!("requests are still running and will be cancelled");
-        service.jobs.cancel_all();
+        interfaces.cancel_all();
     }
     http.close(FAREWELL).await;
-}
-
-/// Removes everything that has been kept long enough.
-async fn keep_house(service: Arc<Service>) {
-    let mut interval = tokio::time::interval(Duration::from_secs(10));
-    loop {
-        interval.tick().await;
-        service.jobs.remove_expired();
-        service.files.remove_expired();
-        service.go_judge.forget_expired(&service.files);
-    }
 }
 
 /// The bounds on connections. No network can take all of them.

@@ -10,7 +10,7 @@ use crate::db::credential::Kept;
 use crate::db::password as stored;
 use crate::db::user::{NewUser, Role, User};
 use crate::db::{Db, DbError, Tx, reset, user};
-use crate::http::reset::LINK_LASTS;
+use crate::http::LINK_LASTS;
 use clap::{Subcommand, ValueEnum};
 use millibox_cli_support::failure::{Failure, answer};
 use std::io::Read;

@@ -1,7 +1,8 @@
 //! Work that only a few can do at the same time, such as hashing passwords.
 //!
 //! All others wait. The groups of keys take turns, and in each group its keys, so a key that sends
-//! a hundred requests delays another one by a single turn. A key may have a few turns at the same
+//! a hundred requests delays another one by a single turn. A group has no two turns in succession
+//! while another group waits, even if that group came later. A key may have a few turns at the same
 //! time, and a few requests that wait. If too many wait, the key with the most loses its latest
 //! request.
 
@@ -73,6 +74,8 @@ struct State<K: Key> {
     turns: usize,
     /// The groups and keys that wait, in the order of their next turns.
     groups: VecDeque<(K::Group, Members<K>)>,
+    /// The group that has had the latest turn.
+    latest: Option<K::Group>,
     waiting: usize,
     next_id: u64,
 }
@@ -178,11 +181,24 @@ impl<K: Key> State<K> {
         }
         let running = &self.running;
         let may = |key: &K| running.get(key).is_none_or(|it| *it < bounds.turns_of_key);
-        let place = self.groups.iter().enumerate().find_map(|(at, (_, it))| {
-            let member = it.iter().position(|(key, it)| !it.is_empty() && may(key));
-            member.map(|member| (at, member))
-        });
-        let (at, member) = place?;
+        let member_of = |members: &Members<K>| {
+            let mut members = members.iter();
+            members.position(|(key, it)| !it.is_empty() && may(key))
+        };
+        let is_latest = |group: &K::Group| self.latest.as_ref() == Some(group);
+        let mut places = self
+            .groups
+            .iter()
+            .enumerate()
+            .filter_map(|(at, (group, it))| {
+                let member = member_of(it)?;
+                Some((is_latest(group), at, member))
+            });
+        let first = places.next()?;
+        let (_, at, member) = match first.0 {
+            true => places.next().unwrap_or(first),
+            false => first,
+        };
         let (group, mut members) = self.groups.remove(at)?;
         let (key, mut waiters) = members.remove(member)?;
         let waiter = waiters.pop_front()?;
@@ -192,6 +208,7 @@ impl<K: Key> State<K> {
         if !members.is_empty() {
             self.groups.push_back((group, members));
         }
+        self.latest = Some(key.group());
         self.waiting -= 1;
         self.turns += 1;
         *self.running.entry(key.clone()).or_default() += 1;
@@ -229,6 +246,7 @@ impl<K: Key> Lane<K> {
             running: HashMap::new(),
             turns: 0,
             groups: VecDeque::new(),
+            latest: None,
             waiting: 0,
             next_id: 0,
         };
@@ -381,6 +399,13 @@ mod tests {
         let names = ["a1", "a1", "a1", "a2", "b1", "c1", "c1"];
         let order = order(&lane(1, 100, 100), &names).await;
         assert_eq!(order, ["a1", "b1", "c1", "a2", "c1", "a1", "a1"]);
+    }
+
+    #[tokio::test]
+    async fn group_that_has_had_the_latest_turn_lets_a_newcomer_pass() {
+        let names = ["first", "first", "b1"];
+        let order = order(&lane(1, 100, 100), &names).await;
+        assert_eq!(order, ["b1", "first", "first"]);
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Statements in LaTeX: the programs that compile them, and the preamble that fragments lack.
 
-use super::package::Sample;
+use super::sample::Sample;
 use millibox_languages::suite::{Faults, Suites};
 use millibox_package::Constants;
 

@@ -2,6 +2,7 @@
 
 use super::latex;
 use super::markdown::MAX_STATEMENT;
+use super::sample::Sample;
 use super::score::{PASSED, Score};
 use crate::blobs::{BlobError, Blobs};
 use millibox_package::model::{Format, Problem, Scoring};
@@ -93,15 +94,6 @@ pub struct File {
     pub media: String,
     /// The digest of its content.
     pub digest: String,
-}
-
-/// An example of input and output.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
-    /// The input.
-    pub input: String,
-    /// The output.
-    pub output: String,
 }
 
 /// Why a package cannot be used.

@@ -40,3 +40,17 @@ impl Verdict {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_verdict_of_the_judge_but_its_own_error_has_a_stored_verdict() {
+        let missing: Vec<_> = JudgeVerdict::ALL
+            .iter()
+            .filter(|verdict| Verdict::of_judge(**verdict).is_none())
+            .collect();
+        assert_eq!(missing, [&JudgeVerdict::JudgeError]);
+    }
+}

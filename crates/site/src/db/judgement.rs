@@ -7,26 +7,11 @@
 //! Each submission has one current judgement. When a submission is judged again, the old judgement
 //! stays current until the new one has a result.
 
-use super::{Db, Executor, Result, Tx, fault, record, rejudging, text_enum, values};
+use super::{Db, Executor, Result, Tx, fault, record, rejudging, values};
+use crate::core::judgement::State;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use std::time::Duration;
-
-text_enum! {
-    /// The state of a judgement.
-    State {
-        /// It waits for a worker.
-        Queued = "queued",
-        /// A worker has a lease.
-        Running = "running",
-        /// It has a result.
-        Done = "done",
-        /// The judge could not judge. The submission is not to blame.
-        Fault = "fault",
-        /// A user has stopped it.
-        Cancelled = "cancelled",
-    }
-}
 
 /// The priority of a submission to a contest. Higher priorities come first.
 pub const CONTEST: i64 = 20;

@@ -4,7 +4,8 @@
 //! all its results become current in one transaction. A set that is dropped changes nothing.
 
 use super::managed::manages;
-use super::{Db, Executor, Result, Tx, judgement, record, text_enum, values};
+use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use crate::core::judgement::State;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ record! {
         old_verdict: Option<Verdict>,
         old_score: Option<i64>,
         new_id: i64,
-        state: judgement::State,
+        state: State,
         verdict: Option<Verdict>,
         initial_verdict: Option<Verdict>,
         score: Option<i64>,

@@ -1,7 +1,7 @@
 //! Submissions with their current results.
 
-use super::judgement::State;
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use crate::core::judgement::State;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::core::visibility::Visible;

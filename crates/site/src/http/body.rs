@@ -4,8 +4,8 @@
 
 use super::api::caller;
 use super::api::problem::ApiError;
-use super::error::{PageError, Rush};
-use super::session::{self, cookie_token};
+use super::web::error::{Overload, PageError};
+use super::web::session::{self, cookie_token};
 use crate::app::App;
 use crate::core::party::Party;
 use crate::core::pool::Permit;
@@ -56,7 +56,7 @@ impl From<Failure> for PageError {
         match failure {
             Failure::Slow => PageError::TooSlow,
             Failure::Large => PageError::TooLarge,
-            Failure::Crowded => PageError::Busy(Rush::Forms),
+            Failure::Crowded => PageError::Busy(Overload::Forms),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::db::judgement::{self, Failure, Outcome};
 use crate::db::tests::{COMMIT_DELAY_MS, with_each};
 use crate::db::user::{self, NewUser, Role};
 use crate::db::{Db, Executor, contest, fault, reset, session, setting, values};
-use crate::jobs::Runner;
+use crate::jobs::JobRunner;
 use crate::judging::languages::Language;
 use crate::judging::turns::Turns;
 use crate::text::Locales;
@@ -151,19 +151,14 @@ enum Act {
 struct Fixture {
     app: Arc<App>,
     router: Router,
-    runner: Arc<Runner>,
+    runner: Arc<JobRunner>,
     actors: Vec<Actor>,
     objects: Objects,
 }
 
 fn app(db: &Db, blobs: &Blobs, passwords: &Passwords) -> Arc<App> {
-    let python = Language {
-        name: "python3".to_owned(),
-        title: "Python".to_owned(),
-        file_name: "a.py".to_owned(),
-        extensions: vec!["py".to_owned()],
-        is_default: true,
-    };
+    let suites = Suites::builtin();
+    let python = Language::new(suites.named("python3").expect("a suite"));
     Arc::new(App::new(
         db.clone(),
         blobs.clone(),
@@ -178,7 +173,7 @@ fn app(db: &Db, blobs: &Blobs, passwords: &Passwords) -> Arc<App> {
 impl Fixture {
     async fn new(db: &Db, blobs: &Blobs, passwords: &Passwords, group: usize) -> Fixture {
         let app = app(db, blobs, passwords);
-        let runner = Runner {
+        let runner = JobRunner {
             app: app.clone(),
             builder: Builder::default(),
             suites: Suites::builtin(),

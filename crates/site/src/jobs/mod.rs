@@ -35,7 +35,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// How long a runner may be silent before another runner may take its job.
@@ -101,17 +100,6 @@ pub enum JobError {
     Lost,
 }
 
-/// Wakes the runner.
-#[derive(Debug, Clone, Default)]
-pub struct Bell(Arc<Notify>);
-
-impl Bell {
-    /// Wakes the runner, because a job was added.
-    pub fn ring(&self) {
-        self.0.notify_one();
-    }
-}
-
 /// The maximum number of jobs of one user that wait.
 pub const MAX_QUEUED: i64 = 20;
 
@@ -130,7 +118,7 @@ pub async fn add(app: &App, work: &Work, user: i64) -> Result<Option<i64>, DbErr
     }
     let id = insert(&mut tx, work, user).await?;
     tx.commit().await?;
-    app.bell.ring();
+    app.job_added.notify();
     Ok(Some(id))
 }
 
@@ -157,7 +145,7 @@ fn args(work: &Work) -> String {
 
 /// Runs jobs.
 #[derive(Debug)]
-pub struct Runner {
+pub struct JobRunner {
     /// The site.
     pub app: Arc<App>,
     /// Starts supervisors.
@@ -176,7 +164,7 @@ pub struct Runner {
 
 /// A job that runs.
 struct Running<'r> {
-    runner: &'r Runner,
+    runner: &'r JobRunner,
     job: &'r Job,
     token: CancelToken,
 }
@@ -186,22 +174,22 @@ struct Running<'r> {
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn start(runner: Runner) -> std::io::Result<()> {
+pub fn start(runner: JobRunner) -> std::io::Result<()> {
     let thread = std::thread::Builder::new().name("jobs".to_owned());
     thread.spawn(move || runner.work())?;
     Ok(())
 }
 
-impl Runner {
+impl JobRunner {
     fn work(&self) {
         cpus::pin(&self.cpus);
         loop {
             match self.handle.block_on(self.next()) {
                 Ok(Some(job)) => self.run(&job),
                 Ok(None) => {
-                    let bell = self.app.bell.0.notified();
-                    // After the timeout and after the bell, the runner looks for a job again.
-                    let wait = async { tokio::time::timeout(POLL_INTERVAL, bell).await };
+                    let added = self.app.job_added.notified();
+                    // After the timeout, too, the runner looks for a job again.
+                    let wait = async { tokio::time::timeout(POLL_INTERVAL, added).await };
                     let _ = self.handle.block_on(wait);
                 }
                 Err(error) => {

@@ -97,19 +97,20 @@ fn solution(installed: &[Language], one: &Submission) -> Result<Solution, Soluti
     };
     let file_name = source.file_name().and_then(|name| name.to_str());
     let file_name = file_name.ok_or(SolutionFault::Name)?;
-    let language = match &one.program.language {
-        Some(name) => installed.iter().find(|language| language.name == *name),
-        None => languages::of_file(installed, file_name),
-    };
-    let language = language.ok_or(SolutionFault::Language)?;
     if source.metadata()?.len() > MAX_SOLUTION {
         return Err(SolutionFault::TooLong);
     }
+    let content = std::fs::read(source)?;
+    let language = match &one.program.language {
+        Some(name) => installed.iter().find(|language| language.name == *name),
+        None => languages::of_source(installed, file_name, &content),
+    };
+    let language = language.ok_or(SolutionFault::Language)?;
     Ok(Solution {
         name: one.name.clone(),
         language: language.name.clone(),
         file_name: file_name.to_owned(),
-        content: std::fs::read(source)?,
+        content,
     })
 }
 

@@ -4,10 +4,9 @@ use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::db::judgement::{self, Failure, Outcome, Task};
 use crate::db::{Db, DbError};
+use crate::notifier::Notifier;
 use std::error::Error;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
 /// How long a worker may be silent before another worker may take its judgement.
 pub const LEASE: Duration = Duration::from_secs(30);
@@ -72,7 +71,7 @@ pub trait Queue: Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct DatabaseQueue {
     db: Db,
-    added: Arc<Notify>,
+    added: Notifier,
 }
 
 /// How often a worker looks for a judgement without being woken.
@@ -83,13 +82,13 @@ impl DatabaseQueue {
     pub fn new(db: Db) -> DatabaseQueue {
         DatabaseQueue {
             db,
-            added: Arc::new(Notify::new()),
+            added: Notifier::default(),
         }
     }
 
     /// Wakes a worker, because judgements were added.
     pub fn wake(&self) {
-        self.added.notify_one();
+        self.added.notify();
     }
 }
 
@@ -120,7 +119,7 @@ impl Queue for DatabaseQueue {
     }
 
     async fn wait(&self) {
-        // After the timeout and after the bell, the worker looks for a judgement again.
+        // After the timeout, too, the worker looks for a judgement again.
         let _ = tokio::time::timeout(POLL_INTERVAL, self.added.notified()).await;
     }
 }

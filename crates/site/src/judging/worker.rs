@@ -38,7 +38,7 @@ const RESTART_PAUSE: Duration = Duration::from_secs(5);
 
 /// What all workers share.
 #[derive(Debug)]
-pub struct Workshop<Q> {
+pub struct WorkerContext<Q> {
     /// The source of judgements.
     pub queue: Q,
     /// The receiver of changes.
@@ -120,7 +120,7 @@ enum MachineFault {
 }
 
 struct Worker<Q> {
-    shop: Arc<Workshop<Q>>,
+    context: Arc<WorkerContext<Q>>,
     name: String,
     /// The index among all workers, from 0.
     index: usize,
@@ -132,9 +132,13 @@ struct Worker<Q> {
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn start<Q: Queue>(shop: &Arc<Workshop<Q>>, index: usize, cpu: usize) -> std::io::Result<()> {
+pub fn start<Q: Queue>(
+    context: &Arc<WorkerContext<Q>>,
+    index: usize,
+    cpu: usize,
+) -> std::io::Result<()> {
     let worker = Worker {
-        shop: shop.clone(),
+        context: context.clone(),
         name: format!("judge-{}", index + 1),
         index,
         cpu,
@@ -148,7 +152,7 @@ impl<Q: Queue> Worker<Q> {
     fn work(&self) {
         cpus::pin(&[self.cpu]);
         loop {
-            match Machine::start(self.shop.builder.clone(), Some(1), &[self.cpu]) {
+            match Machine::start(self.context.builder.clone(), Some(1), &[self.cpu]) {
                 Ok(machine) => self.work_with(&machine),
                 Err(error) => {
                     tracing::error!(%error, "cannot start a supervisor");
@@ -160,23 +164,23 @@ impl<Q: Queue> Worker<Q> {
 
     /// Judges until the machine must be replaced.
     fn work_with(&self, machine: &Machine) {
-        let (suites, cache) = (self.shop.suites.clone(), self.shop.cache.clone());
+        let (suites, cache) = (self.context.suites.clone(), self.context.cache.clone());
         let judge = Judge::new(machine, suites, cache, Options::default());
         let mut ready = Vec::new();
         loop {
-            let turn = self.shop.turns.take(self.index);
+            let turn = self.context.turns.take(self.index);
             let Some(task) = self.claim() else {
                 drop(turn);
-                self.shop.handle.block_on(self.shop.queue.wait());
+                self.context.handle.block_on(self.context.queue.wait());
                 continue;
             };
             let result = self.attempt(&judge, &mut ready, &task);
-            self.shop.live.forget(task.id);
+            self.context.live.forget(task.id);
             let is_machine = matches!(result, Err(AttemptError::Machine(_)));
             if let Err(error) = result {
                 self.give_up(&task, &error);
             }
-            self.shop.live.changed(change(&task));
+            self.context.live.changed(change(&task));
             if is_machine {
                 return;
             }
@@ -185,7 +189,7 @@ impl<Q: Queue> Worker<Q> {
 
     /// The next task, if the queue has one.
     fn claim(&self) -> Option<Task> {
-        let Workshop { queue, handle, .. } = &*self.shop;
+        let WorkerContext { queue, handle, .. } = &*self.context;
         handle
             .block_on(queue.claim(&self.name))
             .inspect_err(|error| tracing::error!(%error, "cannot read the queue"))
@@ -204,8 +208,8 @@ impl<Q: Queue> Worker<Q> {
         };
         let reason = &error.to_string();
         let failure = Failure { kind, reason };
-        let failed = self.shop.queue.fail(Lease::of(task), &failure);
-        if let Err(error) = self.shop.handle.block_on(failed) {
+        let failed = self.context.queue.fail(Lease::of(task), &failure);
+        if let Err(error) = self.context.handle.block_on(failed) {
             // The lease expires by itself.
             tracing::error!(%error, "cannot return a judgement to the queue");
         }
@@ -217,24 +221,24 @@ impl<Q: Queue> Worker<Q> {
         ready: &mut Vec<Ready>,
         task: &Task,
     ) -> Result<(), AttemptError> {
-        let token = self.shop.stops.begin(task.id);
+        let token = self.context.stops.begin(task.id);
         let renewing = self.renew(Lease::of(task), token.clone());
-        self.shop.live.changed(change(task));
+        self.context.live.changed(change(task));
         let result = self
             .prepare(judge, ready, task)
             .and_then(|problem| self.judge(judge, problem, task, &token));
         renewing.abort();
-        self.shop.stops.end(task.id);
+        self.context.stops.end(task.id);
         result
     }
 
     /// Renews the lease until the future is aborted. Cancels the judging if the lease is lost.
     fn renew(&self, lease: Lease, token: CancelToken) -> JoinHandle<()> {
-        let shop = self.shop.clone();
-        self.shop.handle.spawn(async move {
+        let context = self.context.clone();
+        self.context.handle.spawn(async move {
             loop {
                 // The first renewal notices a cancellation that happened before the token existed.
-                match shop.queue.renew(lease).await {
+                match context.queue.renew(lease).await {
                     Ok(true) => {}
                     Ok(false) => break token.cancel(),
                     Err(error) => tracing::warn!(%error, "cannot renew a lease"),
@@ -264,7 +268,7 @@ impl<Q: Queue> Worker<Q> {
     }
 
     fn open(&self, judge: &Judge<'_>, task: &Task) -> Result<Ready, AttemptError> {
-        let archive = self.shop.blobs.path(&task.digest);
+        let archive = self.context.blobs.path(&task.digest);
         let (problem, directory) =
             package::open(&archive, "package.zip").map_err(|error| match error {
                 PackageError::Faults(_) => AttemptError::Problem(ProblemFault::Package(error)),
@@ -327,8 +331,8 @@ impl<Q: Queue> Worker<Q> {
         }
         let outcome = protocol::outcome(&report, |group| ready.initial.contains(group))
             .ok_or_else(|| MachineFault::Report(protocol::fault(&report)))?;
-        let finished = self.shop.queue.finish(Lease::of(task), &outcome);
-        match self.shop.handle.block_on(finished) {
+        let finished = self.context.queue.finish(Lease::of(task), &outcome);
+        match self.context.handle.block_on(finished) {
             Ok(true) => Ok(()),
             Ok(false) => Err(AttemptError::Lost),
             Err(error) => Err(MachineFault::Queue(error.into()).into()),
@@ -355,7 +359,7 @@ impl<Q: Queue> Watcher<'_, Q> {
             let initial = self.ready.initial.contains(&report.group);
             self.progress.tests.push(Test::of_report(&report, initial));
         }
-        let live = &self.worker.shop.live;
+        let live = &self.worker.context.live;
         live.set_progress(self.task.id, self.progress.clone());
         self.report_initial(told);
         live.changed(change(self.task));
@@ -374,7 +378,7 @@ impl<Q: Queue> Watcher<'_, Q> {
             return;
         }
         let verdict = protocol::initial_verdict(tests);
-        let Workshop { queue, handle, .. } = &*self.worker.shop;
+        let WorkerContext { queue, handle, .. } = &*self.worker.context;
         let stored = handle.block_on(queue.set_initial(Lease::of(self.task), verdict));
         if let Err(error) = stored {
             // The verdict is stored again with the result.

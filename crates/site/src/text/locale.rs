@@ -1,9 +1,9 @@
 //! A language with its messages, and the set of languages of the site.
 
-use super::message::{Message, mark_number};
 use super::t;
-use fluent_bundle::FluentResource;
+
 use fluent_bundle::concurrent::FluentBundle;
+use fluent_bundle::{FluentResource, FluentValue};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -13,6 +13,8 @@ use unic_langid::LanguageIdentifier;
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/languages.rs"));
 /// The language that defines all messages.
 const ENGLISH: &str = "en";
+/// The marks around the digits of a number.
+pub(super) const NUMBER: [char; 2] = ['\u{fdd2}', '\u{fdd3}'];
 
 /// The language whose messages replace those that other languages lack.
 pub static FALLBACK: LazyLock<Arc<Locale>> = LazyLock::new(|| {
@@ -40,6 +42,12 @@ pub enum LocaleError {
     /// The site has no such language.
     #[error("the site has no language {0}")]
     Unknown(String),
+}
+
+/// A message of the languages.
+pub trait Key {
+    /// The name in the files of languages.
+    fn key(&self) -> &'static str;
 }
 
 /// A language.
@@ -74,7 +82,7 @@ impl Locale {
         bundle
             .add_resource(resource)
             .map_err(|errors| list(errors.iter()))?;
-        let text = |message: &dyn Message| {
+        let text = |message: &dyn Key| {
             let pattern = bundle.get_message(message.key())?.value()?;
             let text = bundle.format_pattern(pattern, None, &mut Vec::new());
             Some(text.into_owned())
@@ -112,6 +120,16 @@ impl Locale {
 fn list(errors: impl Iterator<Item = impl fmt::Display>) -> String {
     let errors: Vec<String> = errors.map(|error| error.to_string()).collect();
     errors.join("; ")
+}
+
+/// Puts marks around the digits of a number.
+fn mark_number(value: &FluentValue<'_>) -> Option<String> {
+    match value {
+        FluentValue::Number(number) => {
+            Some(format!("{}{}{}", NUMBER[0], number.as_string(), NUMBER[1]))
+        }
+        _ => None,
+    }
 }
 
 /// The languages of a site.

@@ -5,7 +5,7 @@
 //! site removes them from users' texts.
 
 use super::current::current;
-use super::locale::{FALLBACK, Locale};
+use super::locale::{FALLBACK, Key, Locale, NUMBER};
 use crate::core::score::Score;
 use fluent_bundle::{FluentArgs, FluentValue};
 use maud::{Markup, Render};
@@ -13,16 +13,11 @@ use std::borrow::Cow;
 
 /// The marks around the index of a part of markup.
 const MARKUP: [char; 2] = ['\u{fdd0}', '\u{fdd1}'];
-/// The marks around the digits of a number.
-const NUMBER: [char; 2] = ['\u{fdd2}', '\u{fdd3}'];
 /// Numbers with fewer digits have no groups.
 const GROUPED_DIGITS: usize = 5;
 
 /// A text of the site, with its arguments.
-pub trait Message: Render {
-    /// The name in the files of languages.
-    fn key(&self) -> &'static str;
-
+pub trait Message: Render + Key {
     /// The values of the variables.
     fn arguments(&self) -> Vec<(&'static str, Argument<'_>)>;
 
@@ -131,11 +126,13 @@ macro_rules! message {
     };
     (@impl [$($generics:tt)*] $name:ident [$($types:tt)*] $key:literal
         $(, $($variable:ident)+)?) => {
-        impl $($generics)* Message for $name $($types)* {
+        impl $($generics)* Key for $name $($types)* {
             fn key(&self) -> &'static str {
                 $key
             }
+        }
 
+        impl $($generics)* Message for $name $($types)* {
             fn arguments(&self) -> Vec<(&'static str, Argument<'_>)> {
                 vec![$($((stringify!($variable), self.$variable.argument())),+)?]
             }
@@ -232,16 +229,6 @@ fn finish(locale: &Locale, mut text: &str, part: impl Fn(usize, &mut String), bu
         text = after;
     }
     buffer.push_str(text);
-}
-
-/// Puts marks around the digits of a number.
-pub(super) fn mark_number(value: &FluentValue<'_>) -> Option<String> {
-    match value {
-        FluentValue::Number(number) => {
-            Some(format!("{}{}{}", NUMBER[0], number.as_string(), NUMBER[1]))
-        }
-        _ => None,
-    }
 }
 
 /// The digits of a whole number in groups of three, if it is large.

@@ -21,6 +21,7 @@ pub use message::{Message, score};
 
 /// A type for each message.
 pub mod t {
+    use super::locale::Key;
     use super::message::{Argument, Message, Value, message};
 
     include!(concat!(env!("OUT_DIR"), "/messages.rs"));

@@ -3,6 +3,7 @@
 //! them.
 
 use crate::api::token;
+use crate::support::contest::attach;
 use crate::support::{Browser, Site, archive, postgres};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -243,19 +244,7 @@ fn add_round(admin: &mut Browser, contest: i64, name: &str, problem: i64) -> (i6
     let round = admin
         .post(&format!("/contests/{contest}/rounds"), &fields)
         .id();
-    let number = problem.to_string();
-    let fields = [
-        ("problem", number.as_str()),
-        ("label", "A"),
-        ("final_method", "best"),
-        ("reveal", "nothing"),
-    ];
-    let attached = admin.post(&format!("/rounds/{round}/problems"), &fields);
-    assert_eq!(attached.status, 303, "{attached:#?}");
-    let page = admin.get(&format!("/rounds/{round}"));
-    let link = page.body.split("/round-problems/").nth(1);
-    let link = link.and_then(|rest| rest.split('"').next()?.parse().ok());
-    (round, link.unwrap_or_else(|| panic!("{page:#?}")))
+    (round, attach(admin, round, problem))
 }
 
 fn submit(browser: &mut Browser, problem: i64, source: &[u8]) -> i64 {

@@ -3,7 +3,7 @@
 use super::accounts::{new_user, sign_in, user_id};
 use super::support::{Browser, Site};
 use super::{HALF, contestant, first_admin, make_contest, round, submit, with_each};
-use crate::support::contest::Contest;
+use crate::support::contest::{Contest, contest_with};
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
@@ -20,28 +20,7 @@ fn foreign_contest(site: &Site) -> (Browser, Browser, Contest) {
     let fields = [("name", "Sum"), ("visibility", "contest_only")];
     let path = format!("/problems/{}/edit", own.package);
     assert_eq!(tom.post(&path, &fields).status, 303);
-    let fields = [("name", "Cup"), ("visibility", "private")];
-    let id = admin.post("/contests/new", &fields).id();
-    let path = format!("/contests/{id}/rounds");
-    let number = own.package.to_string();
-    let round = admin.post(&path, &round("2999-01-01T00:00")).id();
-    let fields = [
-        ("problem", number.as_str()),
-        ("label", "A"),
-        ("final_method", "best"),
-        ("reveal", "nothing"),
-    ];
-    let attached = admin.post(&format!("/rounds/{round}/problems"), &fields);
-    assert_eq!(attached.status, 303, "{attached:#?}");
-    let page = admin.get(&format!("/rounds/{round}")).body;
-    let problem = page.split("/round-problems/").nth(1);
-    let problem = problem.and_then(|rest| rest.split('"').next()?.parse().ok());
-    let contest = Contest {
-        id,
-        round,
-        package: own.package,
-        problem: problem.expect("a problem"),
-    };
+    let contest = contest_with(&mut admin, own.package);
     (admin, tom, contest)
 }
 

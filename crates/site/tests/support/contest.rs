@@ -68,28 +68,38 @@ pub fn make_contest_of(admin: &mut Browser, package: &[u8]) -> Contest {
     let added = admin.upload("/problems/new", &fields, ("sum.zip", package));
     assert_eq!(added.status, 303, "{added:#?}");
     let problem = added.id();
+    contest_with(admin, problem)
+}
+
+/// A new private contest with one round and this problem.
+pub fn contest_with(owner: &mut Browser, package: i64) -> Contest {
     let fields = [("name", "Cup"), ("visibility", "private")];
-    let id = admin.post("/contests/new", &fields).id();
+    let id = owner.post("/contests/new", &fields).id();
     let path = format!("/contests/{id}/rounds");
-    let round = admin.post(&path, &round("2999-01-01T00:00")).id();
-    let number = problem.to_string();
+    let round = owner.post(&path, &round("2999-01-01T00:00")).id();
+    Contest {
+        id,
+        round,
+        package,
+        problem: attach(owner, round, package),
+    }
+}
+
+/// Adds a problem to a round without problems. Returns its number in the round.
+pub fn attach(owner: &mut Browser, round: i64, package: i64) -> i64 {
+    let number = package.to_string();
     let fields = [
         ("problem", number.as_str()),
         ("label", "A"),
         ("final_method", "best"),
         ("reveal", "nothing"),
     ];
-    let attached = admin.post(&format!("/rounds/{round}/problems"), &fields);
+    let attached = owner.post(&format!("/rounds/{round}/problems"), &fields);
     assert_eq!(attached.status, 303, "{attached:#?}");
-    let page = admin.get(&format!("/rounds/{round}"));
+    let page = owner.get(&format!("/rounds/{round}"));
     let link = page.body.split("/round-problems/").nth(1);
     let link = link.and_then(|rest| rest.split('"').next()?.parse().ok());
-    Contest {
-        id,
-        round,
-        package: problem,
-        problem: link.unwrap_or_else(|| panic!("{page:#?}")),
-    }
+    link.unwrap_or_else(|| panic!("{page:#?}"))
 }
 
 /// Signs up a new user, and enters the contest through a new entry link.

@@ -1,6 +1,7 @@
 //! A stored file that a request uses.
 
-use super::{Shared, hex};
+use super::Shared;
+use crate::hex::hex;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use std::fs::File;

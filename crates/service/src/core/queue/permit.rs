@@ -124,6 +124,7 @@ impl Drop for Held {
 
 impl State {
     pub(super) fn admit(&mut self, shared: &Arc<Shared>, ticket: &Ticket) -> Permit {
+        self.latest[ticket.lane as usize] = Some(ticket.client);
         self.load.running += 1;
         self.load.running_in[ticket.lane as usize] += 1;
         self.load.memory_bytes += ticket.memory_bytes;

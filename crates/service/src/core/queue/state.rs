@@ -70,6 +70,14 @@ impl State {
         receiver
     }
 
+    /// Moves the client whose turn is next behind the others that wait in a lane.
+    pub(super) fn pass_turn(&mut self, lane: Lane) {
+        let turns = &mut self.turns[lane as usize];
+        if !turns.is_empty() {
+            turns.rotate_left(1);
+        }
+    }
+
     pub(super) fn forget_idle(&mut self, id: ClientId) {
         let is_idle = |client: &Client| {
             client.running == 0 && client.held_bytes == 0 && client.is_waiting_nowhere()

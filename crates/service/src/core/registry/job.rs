@@ -1,7 +1,7 @@
 //! One job: its progress, its log of events and its answer.
 
 use crate::core::queue::ClientId;
-use crate::tokens::hex;
+use crate::hex::hex;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 /// Random bytes of an id, so that no client can guess another client's ids.
 const ID_BYTES: usize = 12;
 
-/// The kind of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobKind {
     /// A program run on its tests.
@@ -34,7 +33,6 @@ pub enum Phase {
 /// An idempotency key, with the client and the kind of job to which it belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The client.
     pub client: ClientId,
     /// The kind of job.
     pub kind: JobKind,
@@ -42,12 +40,10 @@ pub struct Key {
     pub key: String,
 }
 
-/// A job.
 #[derive(Debug)]
 pub struct Job<A, E> {
     /// The unique id.
     pub id: String,
-    /// The kind.
     pub kind: JobKind,
     /// The client whose job it is.
     pub client: ClientId,
@@ -77,7 +73,6 @@ pub(super) struct Progress<A, E> {
 pub struct Logged<E> {
     /// The number, from 1 on.
     pub id: u64,
-    /// The event.
     pub event: E,
     bytes: usize,
 }
@@ -85,7 +80,6 @@ pub struct Logged<E> {
 /// A part of a job's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPart<E> {
-    /// The events.
     pub events: Vec<Logged<E>>,
     /// Whether earlier events were removed because the log was full.
     pub has_gap: bool,
@@ -150,11 +144,6 @@ impl<A, E> Job<A, E> {
     /// Waits until cancellation of the job is requested.
     pub async fn cancelled(&self) {
         self.cancellation.cancelled().await;
-    }
-
-    /// Whether cancellation of the job was requested.
-    pub fn is_cancelled(&self) -> bool {
-        self.cancellation.is_cancelled()
     }
 }
 
@@ -221,7 +210,6 @@ impl<A: Clone, E: Clone> Job<A, E> {
     }
 }
 
-/// A new id.
 pub fn new_id(kind: JobKind) -> String {
     let prefix = match kind {
         JobKind::Run => "r_",

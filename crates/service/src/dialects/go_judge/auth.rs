@@ -1,8 +1,8 @@
 //! Determines the client of a request.
 
+use super::GoJudge;
 use super::INTERFACE;
-use crate::http::v1::auth::bearer;
-use crate::service::Service;
+use crate::http::bearer::bearer;
 use crate::tokens::Client;
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
@@ -20,14 +20,14 @@ type Unauthorized = (StatusCode, [(HeaderName, &'static str); 1]);
 
 const UNAUTHORIZED: Unauthorized = (StatusCode::UNAUTHORIZED, [(CONNECTION, "close")]);
 
-impl FromRequestParts<Arc<Service>> for Authenticated {
+impl FromRequestParts<Arc<GoJudge>> for Authenticated {
     type Rejection = Unauthorized;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        service: &Arc<Service>,
+        go_judge: &Arc<GoJudge>,
     ) -> Result<Authenticated, Unauthorized> {
-        match service.tokens.client(bearer(parts)) {
+        match go_judge.service.tokens.client(bearer(parts)) {
             Ok(client) if client.may_use(INTERFACE) => Ok(Authenticated(client)),
             _ => Err(UNAUTHORIZED),
         }

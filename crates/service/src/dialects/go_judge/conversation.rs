@@ -1,5 +1,6 @@
 //! A group that exchanges data with its client while it runs. All interactive transports share it.
 
+use super::GoJudge;
 use super::error::{GroupError, RequestError};
 use super::model::{CommandFile, CommandResult, End, Group, Status};
 use super::pipes::new_pipe;
@@ -7,7 +8,6 @@ use super::run::{self, Attached};
 use super::terminal::{TerminalChannel, TerminalInput};
 use crate::core::queue::ClientId;
 use crate::core::share;
-use crate::service::Service;
 use crate::tokens::Client;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{AbortHandle, AbortRegistration, Abortable, Aborted, join_all};
@@ -32,7 +32,7 @@ pub type Place = End;
 /// A group that is about to run.
 #[derive(Debug)]
 pub struct Conversation {
-    service: Arc<Service>,
+    go_judge: Arc<GoJudge>,
     client: Client,
     group: Group,
     attached: Attached,
@@ -84,13 +84,20 @@ impl Conversation {
     ///
     /// # Errors
     /// A stream has a number that messages cannot name, or the service has run out of descriptors.
-    pub fn begin(service: Arc<Service>, client: Client, group: Group) -> Result<Begun, GroupError> {
-        let place = service.descriptors.take(client.id, descriptors(&group));
+    pub fn begin(
+        go_judge: Arc<GoJudge>,
+        client: Client,
+        group: Group,
+    ) -> Result<Begun, GroupError> {
+        let place = go_judge
+            .service
+            .descriptors
+            .take(client.id, descriptors(&group));
         let place = place.ok_or(GroupError::QueueFull)?;
         let (sender, received) = mpsc::channel(CHANNEL_MESSAGES);
         let (cancel, cancelled) = AbortHandle::new_pair();
         let mut conversation = Conversation {
-            service,
+            go_judge,
             client,
             group,
             attached: Attached {
@@ -186,7 +193,7 @@ impl Conversation {
     /// There are no results.
     pub async fn run(self) -> Result<Vec<CommandResult>, GroupError> {
         let Conversation {
-            service,
+            go_judge,
             client,
             group,
             attached,
@@ -218,7 +225,7 @@ impl Conversation {
             }
         });
         let shown = join_all(shown);
-        let group = Abortable::new(run::run(&service, &client, group, attached), cancelled);
+        let group = Abortable::new(run::run(&go_judge, &client, group, attached), cancelled);
         let group = async {
             let ended = group.await;
             drop(sender);

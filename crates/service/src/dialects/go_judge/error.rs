@@ -24,10 +24,7 @@ pub enum RequestError {
     FileType,
     /// A file is used where its type is not possible, such as a symbolic link as a descriptor.
     #[error("file type is not valid here: {file:?}")]
-    FileUse {
-        /// The file.
-        file: Box<CommandFile>,
-    },
+    FileUse { file: Box<CommandFile> },
     /// A file of the host that requests may not read.
     #[error("file ({}) does not under (/dev/null{})", .path.display(), list(.prefixes))]
     SourcePath {
@@ -38,16 +35,11 @@ pub enum RequestError {
     },
     /// A field that the service does not support.
     #[error("{field} is not supported by this service")]
-    Unsupported {
-        /// The field.
-        field: &'static str,
-    },
+    Unsupported { field: &'static str },
     /// A value above the maximum of the service.
     #[error("{field}: {value} exceeds {max}, the maximum of this service")]
     AboveLimit {
-        /// The field.
         field: &'static str,
-        /// The value.
         value: u64,
         /// The maximum.
         max: u64,

@@ -1,9 +1,9 @@
 //! `/file`: files that clients store.
 
+use super::GoJudge;
 use super::auth::Authenticated;
 use super::error_answer;
 use crate::core::files::StoreError;
-use crate::service::Service;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Multipart, Path, State};
@@ -36,15 +36,15 @@ const TYPES: [(&str, &str); 10] = [
 
 /// `GET /file`: all names by their ids.
 pub async fn list(
-    State(service): State<Arc<Service>>,
+    State(go_judge): State<Arc<GoJudge>>,
     Authenticated(client): Authenticated,
 ) -> Json<BTreeMap<String, String>> {
-    Json(service.go_judge.files.list(&service.files, &client))
+    Json(go_judge.files.list(&go_judge.service.files, &client))
 }
 
 /// `POST /file`: stores the file of a form and returns its id.
 pub async fn add(
-    State(service): State<Arc<Service>>,
+    State(go_judge): State<Arc<GoJudge>>,
     Authenticated(client): Authenticated,
     mut form: Multipart,
 ) -> Response {
@@ -58,8 +58,8 @@ pub async fn add(
             continue;
         }
         let name = field.file_name().unwrap_or_default().to_owned();
-        let ids = &service.go_judge.files;
-        return match ids.add(&service.files, &client, name, field).await {
+        let ids = &go_judge.files;
+        return match ids.add(&go_judge.service.files, &client, name, field).await {
             Ok(id) => Json(id).into_response(),
             Err(error @ (StoreError::Interrupted | StoreError::Name { .. })) => {
                 error_answer(StatusCode::BAD_REQUEST, error)
@@ -71,11 +71,11 @@ pub async fn add(
 
 /// `GET /file/{id}`: the content. To a client, the files of other clients do not exist.
 pub async fn get(
-    State(service): State<Arc<Service>>,
+    State(go_judge): State<Arc<GoJudge>>,
     Authenticated(client): Authenticated,
     Path(id): Path<String>,
 ) -> Response {
-    let Some((name, stored)) = service.go_judge.files.find(&service.files, &client, &id) else {
+    let Some((name, stored)) = go_judge.files.find(&go_judge.service.files, &client, &id) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let length = stored.bytes();
@@ -101,11 +101,11 @@ pub async fn get(
 
 /// `DELETE /file/{id}`. To a client, the files of other clients do not exist.
 pub async fn delete(
-    State(service): State<Arc<Service>>,
+    State(go_judge): State<Arc<GoJudge>>,
     Authenticated(client): Authenticated,
     Path(id): Path<String>,
 ) -> StatusCode {
-    if service.go_judge.files.remove(&service.files, &client, &id) {
+    if go_judge.files.remove(&go_judge.service.files, &client, &id) {
         StatusCode::OK
     } else {
         StatusCode::NOT_FOUND

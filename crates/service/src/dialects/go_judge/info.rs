@@ -1,7 +1,7 @@
 //! Information about the service for clients. Hydro does not work without some of these values.
 
+use super::GoJudge;
 use super::WORK_DIRECTORY;
-use crate::service::Service;
 use axum::Json;
 use axum::extract::State;
 use millibox::Backend;
@@ -48,10 +48,13 @@ pub async fn version() -> Json<Value> {
 }
 
 /// `GET /config`.
-pub async fn config(State(service): State<Arc<Service>>) -> Json<Value> {
+pub async fn config(State(go_judge): State<Arc<GoJudge>>) -> Json<Value> {
     let mut fields = features();
     fields.insert("fileStorePath".to_owned(), json!(""));
-    fields.insert("runnerConfig".to_owned(), runner_config(service.backend));
+    fields.insert(
+        "runnerConfig".to_owned(),
+        runner_config(go_judge.service.backend),
+    );
     Json(Value::Object(fields))
 }
 

@@ -1,5 +1,6 @@
 //! Executes a prepared command and assembles its result.
 
+use super::GoJudge;
 use super::INTERFACE;
 use super::error::GroupError;
 use super::model::{CommandResult, CopyOut, FileErrorKind, Status};
@@ -8,7 +9,6 @@ use super::terminal::{Terminal, TerminalChannel, TerminalInput};
 use crate::core::budget::Budget;
 use crate::core::engine::Lane;
 use crate::core::execution::{Captured, Execution, ExecutionError, FilesError};
-use crate::service::Service;
 use crate::tokens::Client;
 use bytes::{Bytes, BytesMut};
 use millibox::{Backend, Outcome};
@@ -69,7 +69,7 @@ impl Prepared {
     /// The service failed.
     pub async fn execute(
         self,
-        service: &Service,
+        go_judge: &GoJudge,
         client: &Client,
         lane: Lane,
     ) -> Result<CommandResult, GroupError> {
@@ -82,8 +82,9 @@ impl Prepared {
             cpu_limit,
             memory_limit,
         } = self;
+        let service = &go_judge.service;
         let budget = execution.budget.clone();
-        let executing = service.runner.engine.execute(lane, execution);
+        let executing = service.programs.engine.execute(lane, execution);
         let (executed, on_terminal) = match terminal {
             None => (executing.await, None),
             Some(terminal) => {
@@ -131,7 +132,7 @@ impl Prepared {
                 }
             }
             if is_cached && let Some(bytes) = measured.result.files.remove(&copy_out.name) {
-                let files = &service.go_judge.files;
+                let files = &go_judge.files;
                 let name = copy_out.name.clone();
                 let stored = files.add_bytes(&service.files, client, name, bytes).await;
                 measured.cache(copy_out.name, stored);

@@ -43,7 +43,6 @@ pub use pipes::Pipes;
 pub use run::check;
 
 use crate::config::Dialect;
-use crate::core::files::FileStore;
 use crate::http::bodies;
 use crate::http::held::hold;
 use crate::service::Service;
@@ -70,6 +69,7 @@ const WORK_DIRECTORY: &str = "/w";
 /// The state that all addresses of this interface share.
 #[derive(Debug)]
 pub struct GoJudge {
+    service: Arc<Service>,
     files: FileIds,
     /// The slots of the lane for real time. A group acquires all its slots at once, so it starts
     /// only as a whole.
@@ -78,9 +78,11 @@ pub struct GoJudge {
 }
 
 impl GoJudge {
-    /// Creates the state without files. Groups use at most this number of slots at the same time.
-    pub fn new(slots: usize) -> GoJudge {
+    /// The state at the start of the service, without files.
+    pub fn new(service: Arc<Service>) -> GoJudge {
+        let slots = service.programs.queue.bounds().real_time;
         GoJudge {
+            service,
             files: FileIds::default(),
             slots: Semaphore::new(slots),
             slot_count: slots,
@@ -88,8 +90,8 @@ impl GoJudge {
     }
 
     /// Forgets the ids of files that the store no longer has.
-    pub fn forget_expired(&self, store: &FileStore) {
-        self.files.forget_expired(store);
+    pub fn forget_expired(&self) {
+        self.files.forget_expired(&self.service.files);
     }
 
     /// Waits for slots for a whole group.
@@ -110,8 +112,8 @@ impl GoJudge {
 }
 
 /// The routes.
-pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
-    let state = (service.clone(), Some(Dialect::GoJudge));
+pub fn router(go_judge: &Arc<GoJudge>) -> Router {
+    let state = (go_judge.service.clone(), Some(Dialect::GoJudge));
     let bound = from_fn_with_state(state, bodies::bound);
     Router::new()
         .route("/run", only(post(run_group).layer(bound)))
@@ -121,21 +123,22 @@ pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/stream", only(get(stream::connect)))
         .route("/version", only(get(info::version)))
         .route("/config", only(get(info::config)))
+        .with_state(go_judge.clone())
 }
 
 /// The routes of gRPC.
-pub fn grpc_router() -> Router<Arc<Service>> {
-    grpc::router()
+pub fn grpc_router(go_judge: &Arc<GoJudge>) -> Router {
+    grpc::router().with_state(go_judge.clone())
 }
 
-/// Answers other methods like unknown paths.
-fn only(methods: MethodRouter<Arc<Service>>) -> MethodRouter<Arc<Service>> {
+/// Treats other methods like unknown paths, as go-judge's web framework (gin) does by default.
+fn only(methods: MethodRouter<Arc<GoJudge>>) -> MethodRouter<Arc<GoJudge>> {
     methods.fallback(async || (StatusCode::NOT_FOUND, "404 page not found"))
 }
 
 /// `POST /run`.
 async fn run_group(
-    State(service): State<Arc<Service>>,
+    State(go_judge): State<Arc<GoJudge>>,
     Authenticated(client): Authenticated,
     body: Bytes,
 ) -> Response {
@@ -144,7 +147,7 @@ async fn run_group(
         Err(error) => return GroupError::from(error).into_response(),
     };
     drop(body);
-    match run::run(&service, &client, group, Attached::default()).await {
+    match run::run(&go_judge, &client, group, Attached::default()).await {
         Ok(report) => {
             let mut response = Json(answer::results(&report.results)).into_response();
             report.headers().add_to(response.headers_mut());

@@ -2,16 +2,23 @@
 //!
 //! Files are found once for each group, before it is admitted, and opened only when they are used.
 
+use super::GoJudge;
 use super::error::GroupError;
 use super::model::{Command, CommandFile, CopyOut, Group};
-use super::prepare::{DIRECTORY_BYTES, MAX_OUTPUT_BYTES, max_copy_out};
-use crate::core::budget::{Budget, MAX_RENDERED_BYTES, Plan, RECORD_BYTES};
+use crate::core::budget::{Budget, MAX_RENDERED_BYTES};
 use crate::core::execution::Content;
 use crate::core::files::StoredFile;
+use crate::core::plan::{Plan, RECORD_BYTES};
 use crate::service::Service;
 use crate::tokens::Client;
 use std::collections::BTreeMap;
 
+/// The size of each of the directories `/w` and `/tmp`, in bytes.
+pub const DIRECTORY_BYTES: u64 = 128 << 20;
+/// Maximum size in bytes of one file that a command writes, and of one collector.
+pub const MAX_OUTPUT_BYTES: u64 = 256 << 20;
+/// The default and largest size of a returned file, in bytes.
+const MAX_COPY_OUT_BYTES: u64 = 256 << 20;
 /// Copies of an output while it is returned: the text, and the answer, which grows.
 const COPIES: u64 = 3;
 
@@ -25,7 +32,7 @@ impl StoredFiles {
     /// # Errors
     /// The client has no such file.
     pub fn find(
-        service: &Service,
+        go_judge: &GoJudge,
         client: &Client,
         group: &Group,
     ) -> Result<StoredFiles, GroupError> {
@@ -34,7 +41,7 @@ impl StoredFiles {
             if let CommandFile::Stored(id) = file
                 && !files.contains_key(id)
             {
-                let found = service.go_judge.files.find(&service.files, client, id);
+                let found = go_judge.files.find(&go_judge.service.files, client, id);
                 let (_, file) = found.ok_or_else(|| GroupError::UnknownFile(id.clone()))?;
                 files.insert(id.clone(), file);
             }
@@ -83,6 +90,14 @@ fn files_of(command: &Command) -> impl Iterator<Item = &CommandFile> {
         .iter()
         .flatten()
         .chain(command.copy_in.values())
+}
+
+/// The largest size of a returned file.
+pub fn max_copy_out(command: &Command) -> u64 {
+    match command.copy_out_max {
+        0 => MAX_COPY_OUT_BYTES,
+        max => max.min(MAX_COPY_OUT_BYTES),
+    }
 }
 
 /// The bytes of output that all commands of a group may return: the content of a whole directory.

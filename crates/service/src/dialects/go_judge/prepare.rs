@@ -4,7 +4,7 @@ use super::WORK_DIRECTORY;
 use super::error::{GroupError, RequestError};
 use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
 use super::model::{Command, CommandFile, CommandResult, CopyOut, End, FileErrorKind, Status};
-use super::plan::StoredFiles;
+use super::plan::{DIRECTORY_BYTES, MAX_OUTPUT_BYTES, StoredFiles, max_copy_out};
 use super::result::{file_error, not_started_text};
 use super::terminal::{Terminal, TerminalChannel, typed};
 use crate::core::budget::Budget;
@@ -22,14 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// The size of each of the directories `/w` and `/tmp`, in bytes.
-pub(super) const DIRECTORY_BYTES: u64 = 128 << 20;
-/// The maximum number of files and directories in each of them.
+/// The maximum number of files and directories in each of `/w` and `/tmp`.
 const DIRECTORY_INODES: u64 = 4 << 10;
-/// Maximum size in bytes of one file that a command writes, and of one collector.
-pub(super) const MAX_OUTPUT_BYTES: u64 = 256 << 20;
-/// The default and largest size of a returned file, in bytes.
-const MAX_COPY_OUT_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
 /// Memory that is added to the limit, so that the kernel does not kill a command that stays within
 /// its limit.
@@ -83,7 +77,6 @@ fn internal(error: impl ToString) -> Stop {
 /// What all commands of a group share.
 #[derive(Clone, Copy)]
 pub struct Common<'a> {
-    /// The service.
     pub service: &'a Service,
     /// The stored files that the group refers to.
     pub stored: &'a StoredFiles,
@@ -220,14 +213,6 @@ fn try_prepare(
         cpu_limit: command.cpu_limit,
         memory_limit: command.memory_limit,
     })
-}
-
-/// The largest size of a returned file.
-pub(super) fn max_copy_out(command: &Command) -> u64 {
-    match command.copy_out_max {
-        0 => MAX_COPY_OUT_BYTES,
-        max => max.min(MAX_COPY_OUT_BYTES),
-    }
 }
 
 fn limits(service: &Service, command: &Command) -> ExecutionLimits {

@@ -4,6 +4,7 @@
 //! data all need slots at the same time, so groups with pipes run on the lane for real time. A
 //! semaphore with one permit for each of its slots ensures that a group starts only as a whole.
 
+use super::GoJudge;
 use super::INTERFACE;
 use super::error::{GroupError, RequestError};
 use super::member::Member;
@@ -17,7 +18,6 @@ use crate::core::budget::Budget;
 use crate::core::engine::Lane;
 use crate::core::queue::Held;
 use crate::http::headers::RunHeaders;
-use crate::service::Service;
 use crate::tokens::Client;
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
@@ -76,12 +76,13 @@ impl GroupReport {
 /// # Errors
 /// There are no results: the request is not valid or not admitted, or the service failed.
 pub async fn run(
-    service: &Service,
+    go_judge: &GoJudge,
     client: &Client,
     group: Group,
     attached: Attached,
 ) -> Result<GroupReport, GroupError> {
-    let result = run_group(service, client, group, attached).await;
+    let service = &go_judge.service;
+    let result = run_group(go_judge, client, group, attached).await;
     match &result {
         Err(GroupError::QueueFull | GroupError::Refused(_)) => {
             service.metrics.count_refusal(INTERFACE);
@@ -96,21 +97,22 @@ pub async fn run(
 }
 
 async fn run_group(
-    service: &Service,
+    go_judge: &GoJudge,
     client: &Client,
     group: Group,
     mut attached: Attached,
 ) -> Result<GroupReport, GroupError> {
     let begin = Instant::now();
+    let service = &go_judge.service;
     check(&group, &service.config.limits.max)?;
-    let queue = &service.runner.queue;
+    let queue = &service.programs.queue;
     let is_coupled = !group.pipes.is_empty() || attached.is_interactive;
     let lane = if is_coupled {
         Lane::RealTime
     } else {
         Lane::CpuTime
     };
-    let stored = StoredFiles::find(service, client, &group)?;
+    let stored = StoredFiles::find(go_judge, client, &group)?;
     let mut ticket = client.ticket(group.size_bytes, PATIENCE);
     ticket.lane = lane;
     let memory = group.commands.iter().map(|command| command.memory_limit);
@@ -126,7 +128,7 @@ async fn run_group(
     let permit = queue.admit(ticket).await?;
     let queued = begin.elapsed();
     let _slots = if is_coupled {
-        Some(service.go_judge.slots_for(group.commands.len()).await?)
+        Some(go_judge.slots_for(group.commands.len()).await?)
     } else {
         None
     };
@@ -152,7 +154,7 @@ async fn run_group(
     let relays = pipes.relays.into_iter().map(|relay| relay.run(&budget));
     let relays = try_join_all(relays);
     let members = members.into_iter();
-    let executing = members.map(|member| execute(service, client, lane, member));
+    let executing = members.map(|member| execute(go_judge, client, lane, member));
     // Commands that do not exchange data share the slot of the group, one after another.
     let at_once = if is_coupled { usize::MAX } else { 1 };
     let executed = stream::iter(executing)
@@ -177,14 +179,14 @@ async fn run_group(
 }
 
 async fn execute(
-    service: &Service,
+    go_judge: &GoJudge,
     client: &Client,
     lane: Lane,
     member: Member,
 ) -> Result<CommandResult, GroupError> {
     match member {
         Member::NotExecuted(result) => Ok(*result),
-        Member::Ready(prepared) => prepared.execute(service, client, lane).await,
+        Member::Ready(prepared) => prepared.execute(go_judge, client, lane).await,
     }
 }
 

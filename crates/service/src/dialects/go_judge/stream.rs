@@ -4,6 +4,7 @@
 //! `streamIn`, and the client receives the output of descriptors with `streamOut`. The last message
 //! contains the results. When the connection ends, the group is cancelled.
 
+use super::GoJudge;
 use super::answer;
 use super::auth::Authenticated;
 use super::conversation::{Control, Conversation, Place};
@@ -12,7 +13,6 @@ use super::error_answer;
 use super::model::CommandResult;
 use super::request;
 use crate::http::bodies::{self, Values};
-use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -54,26 +54,27 @@ struct Resize {
 
 /// `GET /stream`.
 pub async fn connect(
-    State(service): State<Arc<Service>>,
+    State(go_judge): State<Arc<GoJudge>>,
     Authenticated(client): Authenticated,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let Some(place) = service.streams.take(client.id, 1) else {
+    let Some(place) = go_judge.service.streams.take(client.id, 1) else {
         return error_answer(StatusCode::TOO_MANY_REQUESTS, BeginError::QueueFull);
     };
-    let Some((charge, max_bytes)) = bodies::socket(&service, client.id, MAX_MESSAGE_BYTES) else {
+    let Some((charge, max_bytes)) = bodies::socket(&go_judge.service, client.id, MAX_MESSAGE_BYTES)
+    else {
         return error_answer(StatusCode::TOO_MANY_REQUESTS, BeginError::QueueFull);
     };
     upgrade
         .max_message_size(max_bytes)
         .max_frame_size(max_bytes)
         .on_upgrade(async move |socket| {
-            serve(service, client, socket).await;
+            serve(go_judge, client, socket).await;
             drop((place, charge));
         })
 }
 
-async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
+async fn serve(go_judge: Arc<GoJudge>, client: Client, socket: WebSocket) {
     let (mut sender, mut receiver) = socket.split();
     let Some(first) = next(&mut receiver).await else {
         return;
@@ -89,7 +90,7 @@ async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
             return;
         }
     };
-    let (conversation, control, mut output) = match Conversation::begin(service, client, group) {
+    let (conversation, control, mut output) = match Conversation::begin(go_judge, client, group) {
         Ok(begun) => begun,
         Err(error) => {
             let _ = sender.send(results(&[], &error.to_string())).await;

@@ -4,6 +4,7 @@
 //! request with that id. Each answer carries the id of its request. When the connection ends, its
 //! requests are cancelled.
 
+use super::GoJudge;
 use super::answer;
 use super::auth::Authenticated;
 use super::conversation::cancelled_results;
@@ -13,7 +14,6 @@ use super::model::CommandResult;
 use super::request::GroupRequest;
 use super::run::{self, Attached};
 use crate::http::bodies::{self, Values};
-use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -38,21 +38,22 @@ const MAX_REQUESTS: usize = 10_000;
 
 /// `GET /ws`.
 pub async fn connect(
-    State(service): State<Arc<Service>>,
+    State(go_judge): State<Arc<GoJudge>>,
     Authenticated(client): Authenticated,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let Some(place) = service.streams.take(client.id, 1) else {
+    let Some(place) = go_judge.service.streams.take(client.id, 1) else {
         return error_answer(StatusCode::TOO_MANY_REQUESTS, BeginError::QueueFull);
     };
-    let Some((charge, max_bytes)) = bodies::socket(&service, client.id, MAX_MESSAGE_BYTES) else {
+    let Some((charge, max_bytes)) = bodies::socket(&go_judge.service, client.id, MAX_MESSAGE_BYTES)
+    else {
         return error_answer(StatusCode::TOO_MANY_REQUESTS, BeginError::QueueFull);
     };
     upgrade
         .max_message_size(max_bytes)
         .max_frame_size(max_bytes)
         .on_upgrade(async move |socket| {
-            serve(service, client, socket).await;
+            serve(go_judge, client, socket).await;
             drop((place, charge));
         })
 }
@@ -63,7 +64,7 @@ struct Pending {
     cancel: HashMap<String, AbortHandle>,
 }
 
-async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
+async fn serve(go_judge: Arc<GoJudge>, client: Client, socket: WebSocket) {
     let (mut sender, mut receiver) = socket.split();
     let mut pending = Pending::default();
     let mut running = FuturesUnordered::new();
@@ -98,10 +99,10 @@ async fn serve(service: Arc<Service>, client: Client, socket: WebSocket) {
                     Ok(registration) => {
                         let commands = request.command_count();
                         let group = request.into_group(body.len());
-                        let (service, client) = (service.clone(), client.clone());
+                        let (go_judge, client) = (go_judge.clone(), client.clone());
                         let run = async move {
                             let group = group.map_err(GroupError::from)?;
-                            run::run(&service, &client, group, Attached::default()).await
+                            run::run(&go_judge, &client, group, Attached::default()).await
                         };
                         let run = Abortable::new(run, registration);
                         running.push(async move { (id, commands, run.await) });

@@ -12,7 +12,7 @@ const MAX_FILES: usize = 2_000;
 /// Permissions of a file for which the archive stores none.
 const DEFAULT_MODE: u32 = 0o755;
 
-/// A file of an archive.
+/// A file that is unpacked into the working directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveFile {
     /// Relative, without `..`.

@@ -4,10 +4,10 @@
 //! clients' submissions need a second token of a client with the right `admin`, in `X-Auth-User`.
 
 use super::INTERFACE;
+use super::Judge0;
 use super::error::RequestError;
 use super::parameters::Parameters;
-use crate::http::v1::auth::bearer;
-use crate::service::Service;
+use crate::http::bearer::bearer;
 use crate::tokens::Client;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -24,16 +24,16 @@ pub struct Authenticated(pub Client);
 #[derive(Debug, Clone)]
 pub struct Authorized;
 
-impl FromRequestParts<Arc<Service>> for Authenticated {
+impl FromRequestParts<Arc<Judge0>> for Authenticated {
     type Rejection = RequestError;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        service: &Arc<Service>,
+        judge0: &Arc<Judge0>,
     ) -> Result<Authenticated, RequestError> {
         let token = header_or_parameter(parts, TOKEN);
         let token = token.as_deref().or_else(|| bearer(parts));
-        let client = service.tokens.client(token);
+        let client = judge0.service.tokens.client(token);
         let client = client.map_err(|_| RequestError::Unauthorized)?;
         if client.may_use(INTERFACE) {
             Ok(Authenticated(client))
@@ -43,20 +43,20 @@ impl FromRequestParts<Arc<Service>> for Authenticated {
     }
 }
 
-impl FromRequestParts<Arc<Service>> for Authorized {
+impl FromRequestParts<Arc<Judge0>> for Authorized {
     type Rejection = RequestError;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        service: &Arc<Service>,
+        judge0: &Arc<Judge0>,
     ) -> Result<Authorized, RequestError> {
-        Authenticated::from_request_parts(parts, service).await?;
+        Authenticated::from_request_parts(parts, judge0).await?;
         let token = header_or_parameter(parts, ADMIN_TOKEN);
-        let client = service.tokens.client(token.as_deref());
-        // Without configured tokens, every client is an administrator. Judge0 refuses these calls
+        let client = judge0.service.tokens.client(token.as_deref());
+        // Without configured tokens, every client is an administrator. Judge0 rejects these calls
         // in that case.
         match client {
-            Ok(client) if client.admin && service.tokens.are_required() => Ok(Authorized),
+            Ok(client) if client.admin && judge0.service.tokens.are_required() => Ok(Authorized),
             _ => Err(RequestError::Forbidden),
         }
     }

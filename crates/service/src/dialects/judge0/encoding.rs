@@ -69,7 +69,7 @@ pub fn new_token() -> Result<String, Errno> {
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    let digits = crate::tokens::hex(&bytes);
+    let digits = crate::hex::hex(&bytes);
     Ok([
         &digits[..8],
         &digits[8..12],

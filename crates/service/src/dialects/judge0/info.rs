@@ -1,5 +1,6 @@
 //! Describes the service: its version, its features and its state.
 
+use super::Judge0;
 use super::auth::{Authenticated, Authorized};
 use super::callbacks;
 use super::encoding::date;
@@ -13,7 +14,6 @@ use super::store::day;
 use super::submissions::MAX_BATCH;
 use super::{VERSION, archive};
 use crate::core::engine::Lane;
-use crate::service::Service;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Map, Value, json};
@@ -24,14 +24,14 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const STATISTICS_DAYS: u32 = 30;
 
 /// Lists the languages.
-pub async fn languages(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Value> {
-    let languages = service.judge0.languages.iter();
+pub async fn languages(State(judge0): State<Arc<Judge0>>, _: Authenticated) -> Json<Value> {
+    let languages = judge0.languages.iter();
     Json(languages.map(Language::summary).collect())
 }
 
 /// Lists the languages, and whether they are archived.
-pub async fn all_languages(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Value> {
-    let mut languages: Vec<&Language> = service.judge0.languages.iter().collect();
+pub async fn all_languages(State(judge0): State<Arc<Judge0>>, _: Authenticated) -> Json<Value> {
+    let mut languages: Vec<&Language> = judge0.languages.iter().collect();
     languages.sort_by(|a, b| a.name.cmp(&b.name));
     let documents = languages.into_iter().map(|language| {
         let mut document = language.summary();
@@ -43,12 +43,12 @@ pub async fn all_languages(State(service): State<Arc<Service>>, _: Authenticated
 
 /// Shows a language.
 pub async fn language(
-    State(service): State<Arc<Service>>,
+    State(judge0): State<Arc<Judge0>>,
     _: Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, RequestError> {
     let id = id.parse().map_err(|_| RequestError::NotFound)?;
-    let language = service.judge0.languages.get(id);
+    let language = judge0.languages.get(id);
     language
         .map(|language| Json(language.details()))
         .ok_or(RequestError::NotFound)
@@ -75,11 +75,11 @@ pub async fn version(_: Authenticated) -> &'static str {
 }
 
 /// Names the sandbox.
-pub async fn isolate(State(service): State<Arc<Service>>, _: Authenticated) -> String {
+pub async fn isolate(State(judge0): State<Arc<Judge0>>, _: Authenticated) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!(
         "millibox {version} in place of isolate\n\nBackend: {}\n",
-        service.backend
+        judge0.service.backend
     )
 }
 
@@ -129,15 +129,14 @@ fn gibibytes(kib: u64) -> String {
 }
 
 /// Lists limits and permissions.
-pub async fn config_info(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Value> {
-    let judge0 = &service.judge0;
+pub async fn config_info(State(judge0): State<Arc<Judge0>>, _: Authenticated) -> Json<Value> {
     let mut info = json!({
         "maintenance_mode": false,
         "enable_wait_result": true,
         "enable_compiler_options": true,
         "allowed_languages_for_compile_options": judge0.languages.with_compiler_options(),
         "enable_command_line_arguments": true,
-        "enable_submission_delete": service.config.judge0.delete,
+        "enable_submission_delete": judge0.service.config.judge0.delete,
         "enable_callbacks": !judge0.receivers.is_empty(),
         "callbacks_max_tries": callbacks::MAX_TRIES,
         "callbacks_timeout": callbacks::TIMEOUT.as_secs_f64(),
@@ -178,9 +177,9 @@ pub async fn config_info(State(service): State<Arc<Service>>, _: Authenticated) 
 }
 
 /// Shows the queue.
-pub async fn workers(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Value> {
-    let load = service.judge0.store.load();
-    let bounds = service.runner.queue.bounds();
+pub async fn workers(State(judge0): State<Arc<Judge0>>, _: Authenticated) -> Json<Value> {
+    let load = judge0.store.load();
+    let bounds = judge0.service.programs.queue.bounds();
     let available = bounds.running(Lane::CpuTime);
     Json(json!([{
         "queue": VERSION,
@@ -194,8 +193,7 @@ pub async fn workers(State(service): State<Arc<Service>>, _: Authenticated) -> J
 }
 
 /// Counts submissions since the start.
-pub async fn statistics(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Value> {
-    let judge0 = &service.judge0;
+pub async fn statistics(State(judge0): State<Arc<Judge0>>, _: Authenticated) -> Json<Value> {
     let (counts, load) = (judge0.store.counts(), judge0.store.load());
     let now = SystemTime::now();
     let days = (1..=STATISTICS_DAYS).rev().filter_map(|ago| {

@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// Numbers of languages that Judge0 has archived.
 const ARCHIVED: std::ops::RangeInclusive<i64> = 1..=42;
 
-/// A language.
 #[derive(Debug, Clone)]
 pub struct Language {
     /// The number.

@@ -31,13 +31,9 @@ mod submission;
 mod submissions;
 
 pub use callbacks::Receivers;
-pub use error::RequestError;
-pub use field_errors::{FieldErrors, FieldFault};
 pub use languages::Languages;
-pub use model::{Draft, LIMITS, LimitRule, Min, Rules};
+pub use model::{Draft, LIMITS, Min, Rules};
 
-use crate::config::Config;
-use crate::core::catalog::Runtime;
 use crate::service::Service;
 use axum::Router;
 use axum::routing::{get, post};
@@ -52,6 +48,7 @@ const INTERFACE: &str = "judge0";
 /// The state of this interface.
 #[derive(Debug)]
 pub struct Judge0 {
+    service: Arc<Service>,
     store: store::Store,
     languages: Languages,
     receivers: Receivers,
@@ -60,18 +57,22 @@ pub struct Judge0 {
 
 impl Judge0 {
     /// The state at the start of the service.
-    pub fn new(config: &Config, runtimes: &[Arc<Runtime>], is_divided: bool) -> Judge0 {
+    pub fn new(service: Arc<Service>) -> Judge0 {
+        let config = &service.config;
+        let runtimes = service.programs.catalog.runtimes();
+        let is_divided = service.tokens.are_several();
         Judge0 {
             store: store::Store::new(&config.judge0, is_divided),
             languages: Languages::new(runtimes),
             receivers: Receivers::new(&config.judge0_callbacks),
             callbacks: Turns::new(is_divided),
+            service,
         }
     }
 }
 
 /// The routes, except `/version`, which go-judge has as well.
-pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
+pub fn router(judge0: &Arc<Judge0>) -> Router {
     let routes = [
         (
             "/submissions",
@@ -107,14 +108,15 @@ pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
                 .route(path, method.clone())
                 .route(&format!("{path}/"), method)
         });
-    routes.route_layer(cors())
+    routes.route_layer(cors()).with_state(judge0.clone())
 }
 
 /// The route `/version`, for an address without go-judge.
-pub fn version_router() -> Router<Arc<Service>> {
+pub fn version_router(judge0: &Arc<Judge0>) -> Router {
     Router::new()
         .route("/version", get(info::version))
         .route_layer(cors())
+        .with_state(judge0.clone())
 }
 
 /// Allows pages of any origin to use the service.

@@ -95,7 +95,7 @@ pub const LIMITS: [LimitRule; LIMIT_COUNT] = [
 /// The rules that a submission is checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// The languages.
+    /// The languages whose ids a submission may contain.
     pub languages: &'a Languages,
     /// The addresses to which results may be sent.
     pub receivers: &'a Receivers,
@@ -106,7 +106,7 @@ pub struct Rules<'a> {
 pub struct Draft {
     /// The source; a multi-file program has none.
     pub source_code: Option<Bytes>,
-    /// The language.
+    /// The language of the id in the request.
     pub language: Arc<Language>,
     /// Arguments of the compiler.
     pub compiler_options: Option<String>,

@@ -61,7 +61,7 @@ pub async fn run(
             .bytes();
     }
     let permit = service
-        .runner
+        .programs
         .admit(compile.as_ref().unwrap_or(&run))
         .await?;
     let queued = begin.elapsed();

@@ -161,7 +161,7 @@ impl Store {
         let submission = Submission::new(token, client, draft);
         let mut state = self.state();
         state.remove_expired(self.shared.keep);
-        // A submission that is refused anyway must not cost any results.
+        // A submission that is rejected anyway must not cost any results.
         let queued = state.clients.get(&client).map_or(0, |part| part.queued);
         if !self.admits(self.shared.max_queued, state.queued, queued, 1) {
             return Err(Full);

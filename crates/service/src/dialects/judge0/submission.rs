@@ -86,7 +86,6 @@ pub struct Verdict {
     pub wall_time: Option<f64>,
     /// Peak memory in KiB.
     pub memory: Option<u64>,
-    /// The exit code.
     pub exit_code: Option<i32>,
     /// The signal that ended the program.
     pub exit_signal: Option<i32>,

@@ -13,7 +13,6 @@ use super::submission::{Submission, Verdict};
 use crate::core::access::{Owned, Verb, may};
 use crate::core::queue::Refusal;
 use crate::http::headers::RunHeaders;
-use crate::service::Service;
 use crate::tokens::Client;
 use axum::Json;
 use axum::body::Bytes;
@@ -32,13 +31,13 @@ type Answer<T = Json<Value>> = Result<T, RequestError>;
 
 /// Creates a submission. With `wait=true`, the answer is sent when the submission has ended.
 pub async fn create(
-    State(service): State<Arc<Service>>,
+    State(judge0): State<Arc<Judge0>>,
     Authenticated(client): Authenticated,
     parameters: Parameters,
     headers: HeaderMap,
     body: Bytes,
 ) -> Answer<Response> {
-    let judge0 = &service.judge0;
+    // Judge0 checks its queue before it reads the request, so a full queue hides other errors.
     let full = |_| RequestError::QueueFull;
     judge0.store.check_room(client.id, 1).map_err(full)?;
     let fields = parameters.fields()?;
@@ -53,7 +52,7 @@ pub async fn create(
             token: token.clone(),
             forget: true,
         };
-        let ended = process(&service, &client, &submission).await;
+        let ended = process(&judge0, &client, &submission).await;
         drop(unfinished);
         let ended = ended.map_err(|_| RequestError::QueueFull)?;
         let document = ended
@@ -61,7 +60,7 @@ pub async fn create(
             .map_err(|_| RequestError::CreatedNotUtf8(token.to_string()))?;
         return Ok(created(&token, document));
     }
-    begin(&service, &client, submission);
+    begin(&judge0, &client, submission);
     let document = json!({ "token": &*token });
     Ok(created(&token, document))
 }
@@ -78,12 +77,11 @@ fn created(token: &str, document: Value) -> Response {
 
 /// Creates several submissions.
 pub async fn create_batch(
-    State(service): State<Arc<Service>>,
+    State(judge0): State<Arc<Judge0>>,
     Authenticated(client): Authenticated,
     parameters: Parameters,
     body: Bytes,
 ) -> Answer<(StatusCode, Json<Value>)> {
-    let judge0 = &service.judge0;
     let mut document = object(&body)?;
     let submissions = match document.remove("submissions") {
         Some(Value::Array(submissions)) => submissions,
@@ -109,7 +107,7 @@ pub async fn create_batch(
             Ok(submission) => {
                 status = StatusCode::CREATED;
                 let answer = json!({ "token": &*submission.token });
-                begin(&service, &client, submission);
+                begin(&judge0, &client, submission);
                 answer
             }
             Err(RequestError::Invalid(errors)) => json!(errors),
@@ -125,13 +123,13 @@ pub async fn create_batch(
 
 /// Shows a submission.
 pub async fn show(
-    State(service): State<Arc<Service>>,
+    State(judge0): State<Arc<Judge0>>,
     Authenticated(client): Authenticated,
     Path(token): Path<String>,
     parameters: Parameters,
 ) -> Answer {
     let fields = parameters.fields()?;
-    let submission = service.judge0.find(&client, &token);
+    let submission = judge0.find(&client, &token);
     let submission = submission.ok_or(RequestError::NotFound)?;
     let is_base64 = parameters.is_true("base64_encoded");
     Ok(Json(submission.to_json(&fields, is_base64)?))
@@ -139,7 +137,7 @@ pub async fn show(
 
 /// Shows the submissions with the tokens of the header or parameter `tokens`.
 pub async fn show_batch(
-    State(service): State<Arc<Service>>,
+    State(judge0): State<Arc<Judge0>>,
     Authenticated(client): Authenticated,
     parameters: Parameters,
     headers: HeaderMap,
@@ -158,7 +156,7 @@ pub async fn show_batch(
     let is_base64 = parameters.is_true("base64_encoded");
     let submissions: Result<Vec<Value>, _> = tokens
         .into_iter()
-        .map(|token| match service.judge0.find(&client, token.trim()) {
+        .map(|token| match judge0.find(&client, token.trim()) {
             Some(submission) => submission.to_json(&fields, is_base64),
             None => Ok(Value::Null),
         })
@@ -169,7 +167,7 @@ pub async fn show_batch(
 
 /// Shows all submissions in pages, the latest first.
 pub async fn index(
-    State(service): State<Arc<Service>>,
+    State(judge0): State<Arc<Judge0>>,
     _: Authorized,
     parameters: Parameters,
 ) -> Answer {
@@ -185,7 +183,7 @@ pub async fn index(
     };
     let (page, per_page) = (number("page", page, 1)?, number("per_page", per_page, 0)?);
     let skip = per_page.saturating_mul(page - 1);
-    let (submissions, total) = service.judge0.store.page(skip, per_page);
+    let (submissions, total) = judge0.store.page(skip, per_page);
     let is_base64 = parameters.is_true("base64_encoded");
     let documents: Result<Vec<Value>, _> = submissions
         .iter()
@@ -206,16 +204,16 @@ pub async fn index(
 
 /// Deletes a submission that has ended, and shows it for the last time.
 pub async fn delete(
-    State(service): State<Arc<Service>>,
+    State(judge0): State<Arc<Judge0>>,
     _: Authorized,
     Path(token): Path<String>,
     parameters: Parameters,
 ) -> Answer {
     let fields = parameters.fields()?;
-    if !service.config.judge0.delete {
+    if !judge0.service.config.judge0.delete {
         return Err(RequestError::DeleteNotAllowed);
     }
-    let submission = service.judge0.store.remove(&token);
+    let submission = judge0.store.remove(&token);
     let submission = submission.map_err(|error| match error {
         RemoveError::Unknown => RequestError::NotFound,
         RemoveError::NotEnded(status) => RequestError::NotEnded(status),
@@ -276,51 +274,51 @@ impl Drop for Unfinished {
 }
 
 /// Runs a submission without waiting for its end.
-fn begin(service: &Arc<Service>, client: &Client, submission: Submission) {
-    let (service, client) = (service.clone(), client.clone());
+fn begin(judge0: &Arc<Judge0>, client: &Client, submission: Submission) {
+    let (judge0, client) = (judge0.clone(), client.clone());
     tokio::spawn(async move {
-        let store = &service.judge0.store;
+        let store = &judge0.store;
         let _unfinished = Unfinished {
             store: store.clone(),
             token: submission.token.clone(),
             forget: false,
         };
-        if let Err(refusal) = process(&service, &client, &submission).await {
+        if let Err(refusal) = process(&judge0, &client, &submission).await {
             let verdict = Verdict::internal_error(refusal);
             let ended = store.finish(&submission.token, verdict);
-            call_back(&service, ended.as_ref());
+            call_back(&judge0, ended.as_ref());
         }
     });
 }
 
 /// Runs a submission and stores its result.
 async fn process(
-    service: &Arc<Service>,
+    judge0: &Arc<Judge0>,
     client: &Client,
     submission: &Submission,
 ) -> Result<Submission, Refusal> {
-    let store = &service.judge0.store;
+    let store = &judge0.store;
     let token = &*submission.token;
     let started = || store.start(token);
-    let verdict = match run::run(service, client, &submission.draft, started).await {
+    let verdict = match run::run(&judge0.service, client, &submission.draft, started).await {
         // A retry would exceed the memory as well.
         Err(refusal) if refusal.is_final() => Verdict::internal_error(refusal),
         verdict => verdict?,
     };
     let ended = store.finish(token, verdict);
-    call_back(service, ended.as_ref());
+    call_back(judge0, ended.as_ref());
     Ok(ended.unwrap_or_else(|| submission.clone()))
 }
 
 /// Sends a result to its receiver.
-fn call_back(service: &Arc<Service>, submission: Option<&Submission>) {
+fn call_back(judge0: &Arc<Judge0>, submission: Option<&Submission>) {
     let Some(submission) = submission.cloned() else {
         return;
     };
     let Some(url) = submission.draft.callback_url.clone() else {
         return;
     };
-    let Some(turn) = service.judge0.callbacks.enter(submission.client) else {
+    let Some(turn) = judge0.callbacks.enter(submission.client) else {
         let receiver = callbacks::origin(&url);
         tracing::warn!(
             receiver,

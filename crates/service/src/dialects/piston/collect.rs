@@ -83,7 +83,7 @@ async fn collect(
     let (stderr, stderr_pieces) = capture();
     execution.streams.stdout = stdout;
     execution.streams.stderr = stderr;
-    let executed = service.runner.engine.execute(Lane::RealTime, execution);
+    let executed = service.programs.engine.execute(Lane::RealTime, execution);
     let (report, output) = tokio::join!(executed, joined(stdout_pieces, stderr_pieces));
     Ok((report?, output))
 }

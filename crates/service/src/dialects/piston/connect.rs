@@ -6,27 +6,27 @@
 //! cancels it.
 
 use super::Authorized;
+use super::Piston;
 use super::error::JobError;
 use super::execute::{admit, count_failure, observe, run_stages};
 use super::messages::{Closing, Command, End, Event};
 use super::model::{Job, Stage};
 use super::observer::{Observer, StageExecution};
-use super::runtimes::Runtimes;
-use super::stage::is_signal_name;
 use super::text::Decoder;
 use super::{INTERFACE, not_found};
 use crate::core::engine::Lane;
 use crate::core::execution::{ExecutionError, ExecutionReport, Input, Output};
 use crate::http::bodies::{self, Values};
 use crate::service::Service;
+use crate::signals::is_signal_name;
 use crate::tokens::Client;
+use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use bytes::BytesMut;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -105,20 +105,20 @@ type Receiver = SplitStream<WebSocket>;
 
 /// Opens the WebSocket.
 pub(super) async fn connect(
-    State(service): State<Arc<Service>>,
-    Extension(runtimes): Extension<Arc<Runtimes>>,
+    State(piston): State<Arc<Piston>>,
     Authorized(client): Authorized,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let Ok(upgrade) = upgrade else {
         return not_found().await;
     };
-    let Some(place) = service.streams.take(client.id, 1) else {
+    let Some(place) = piston.service.streams.take(client.id, 1) else {
         let message = "this client has its maximum number of open streams";
         let body = Json(json!({ "message": message }));
         return (StatusCode::TOO_MANY_REQUESTS, body).into_response();
     };
-    let Some((charge, max_bytes)) = bodies::socket(&service, client.id, MAX_SOCKET_BYTES) else {
+    let Some((charge, max_bytes)) = bodies::socket(&piston.service, client.id, MAX_SOCKET_BYTES)
+    else {
         let message = "the open connections of this client are too large together";
         let body = Json(json!({ "message": message }));
         return (StatusCode::TOO_MANY_REQUESTS, body).into_response();
@@ -129,22 +129,16 @@ pub(super) async fn connect(
         .max_message_size(max_bytes)
         .max_frame_size(max_bytes)
         .on_upgrade(async move |socket| {
-            serve(service, runtimes, client, socket, max_bytes).await;
+            serve(piston, client, socket, max_bytes).await;
             drop((place, charge));
         })
 }
 
-async fn serve(
-    service: Arc<Service>,
-    runtimes: Arc<Runtimes>,
-    client: Client,
-    socket: WebSocket,
-    max_bytes: usize,
-) {
+async fn serve(piston: Arc<Piston>, client: Client, socket: WebSocket, max_bytes: usize) {
     let (mut sender, mut receiver) = socket.split();
     let (stdin, inputs) = Inputs::new(max_bytes);
     let streams = (&mut sender, &mut receiver);
-    let end = session(&service, &runtimes, &client, streams, stdin, inputs).await;
+    let end = session(&piston, &client, streams, stdin, inputs).await;
     let End::Closed(closing, message) = end else {
         return;
     };
@@ -164,8 +158,7 @@ async fn serve(
 }
 
 async fn session(
-    service: &Service,
-    runtimes: &Runtimes,
+    Piston { service, runtimes }: &Piston,
     client: &Client,
     (sender, receiver): (&mut Sender, &mut Receiver),
     stdin: Inputs,
@@ -384,7 +377,7 @@ impl Observer for Live {
         };
         let mut signal = self.signal.clone();
         let executed = async {
-            let executed = service.runner.engine.execute(Lane::RealTime, execution);
+            let executed = service.programs.engine.execute(Lane::RealTime, execution);
             tokio::select! {
                 report = executed => Ok(report?),
                 // Dropping the execution ends the program.

@@ -22,7 +22,6 @@ pub struct Constraints {
     pub run: StageLimits,
 }
 
-/// The limits of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageLimits {
     /// Time from start to end.

@@ -1,29 +1,31 @@
 //! The stages of a job, and the request `/execute`.
 
+use super::Piston;
 use super::collect::Collect;
 use super::constraints::StageLimits;
 use super::error::{Failure, JobError};
 use super::model::{Answer, Job, JobFile, Stage};
 use super::observer::{Observer, StageExecution};
 use super::packages::{Package, SUBMISSION_DIRECTORY, Script};
-use super::runtimes::{Runtimes, Source};
+use super::runtimes::Source;
 use super::{Authorized, INTERFACE, JsonBody};
-use crate::core::budget::{Budget, Plan};
+use crate::core::budget::Budget;
 use crate::core::catalog::{self, CompileLimits, Program, SourceFile};
 use crate::core::engine::Lane;
 use crate::core::execution::{
     Blame, Content, Execution, ExecutionLimits, Input, InputContent, InputFile, OutputFile,
     Streams, WHOLE_DIRECTORY,
 };
+use crate::core::plan::Plan;
 use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
 use crate::core::queue::{Permit, Ticket};
 use crate::http::headers::RunHeaders;
 use crate::http::held::hold;
 use crate::service::Service;
 use crate::tokens::Client;
+use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,26 +44,26 @@ const HEADER_EXTENSIONS: [&str; 8] = ["h", "hh", "hpp", "hxx", "H", "inc", "ipp"
 
 /// Executes a program: `POST /execute`. If the client disconnects, the job is cancelled.
 pub(super) async fn execute(
-    State(service): State<Arc<Service>>,
-    Extension(runtimes): Extension<Arc<Runtimes>>,
+    State(piston): State<Arc<Piston>>,
     Authorized(client): Authorized,
     JsonBody { body, size_bytes }: JsonBody,
 ) -> Result<Response, Failure> {
-    let job = Job::read(&body, &runtimes, &service.config.limits).map_err(JobError::from)?;
+    let Piston { service, runtimes } = &*piston;
+    let job = Job::read(&body, runtimes, &service.config.limits).map_err(JobError::from)?;
     drop(body);
     let begin = Instant::now();
     let answered = async {
-        let permit = admit(&service, &client, &job, size_bytes).await?;
+        let permit = admit(service, &client, &job, size_bytes).await?;
         let queued = begin.elapsed();
-        let answer = run_stages(&service, &job, &mut Collect).await;
+        let answer = run_stages(service, &job, &mut Collect).await;
         let held = permit.into_held();
         let answer = answer?;
-        observe(&service, queued, &answer);
+        observe(service, queued, &answer);
         Ok((answer, queued, held))
     };
     let (answer, queued, held) = answered
         .await
-        .inspect_err(|error: &JobError| count_failure(&service, error))?;
+        .inspect_err(|error: &JobError| count_failure(service, error))?;
     let headers = RunHeaders {
         id: None,
         outcome: answer.run.outcome,
@@ -109,7 +111,7 @@ pub(super) async fn admit(
     }
     let patience = CLIENT_PATIENCE.saturating_sub(busy).max(MIN_PATIENCE);
     let patience = patience.min(Duration::from_millis(service.config.queue.wait_ms));
-    let queue = &service.runner.queue;
+    let queue = &service.programs.queue;
     let ticket = Ticket {
         lane: Lane::RealTime,
         memory_bytes,
@@ -228,7 +230,7 @@ async fn compile_suite(
     };
     let (sources, entry) = suite_sources(job, runtime)?;
     let compiled = service
-        .runner
+        .programs
         .catalog
         .compile(runtime, sources, Some(entry), limits)
         .await?;
@@ -508,6 +510,7 @@ fn execution_limits(service: &Service, job: &Job, limits: &StageLimits) -> Execu
 mod tests {
     use super::*;
     use crate::config::LimitsConfig;
+    use crate::dialects::piston::runtimes::Runtimes;
     use crate::dialects::piston::runtimes::tests::suite;
     use serde_json::json;
 

@@ -36,15 +36,16 @@ pub mod version;
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
-use axum::{Extension, Json, Router};
+use axum::{Json, Router};
 use error::Failure;
+use packages::Package;
 use runtimes::{PackageEntry, RuntimeEntry, Runtimes};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -54,10 +55,23 @@ const INTERFACE: &str = "piston";
 /// The version of Piston that this interface implements.
 const PISTON_VERSION: &str = "3.1.1";
 
+/// The state of this interface.
+#[derive(Debug)]
+pub struct Piston {
+    service: Arc<Service>,
+    runtimes: Runtimes,
+}
+
+impl Piston {
+    /// The state at the start of the service.
+    pub fn new(service: Arc<Service>, packages: &[Arc<Package>]) -> Piston {
+        let runtimes = Runtimes::new(service.programs.catalog.runtimes(), packages);
+        Piston { service, runtimes }
+    }
+}
+
 /// The routes below `/api/v2`.
-pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
-    let catalog = &service.runner.catalog;
-    let runtimes = Runtimes::new(catalog.runtimes(), &service.piston_packages);
+pub fn router(piston: &Arc<Piston>) -> Router {
     let api = || {
         let routes = [
             ("/runtimes", get(list_runtimes)),
@@ -78,13 +92,13 @@ pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
     let both = api()
         .nest("/piston", api())
         .layer(axum::middleware::from_fn(require_json))
-        .layer(Extension(Arc::new(runtimes)));
+        .with_state(piston.clone());
     Router::new().nest("/api/v2", both)
 }
 
 /// All routes of an address that serves only this interface.
-pub fn alone(service: &Arc<Service>) -> Router<Arc<Service>> {
-    router(service)
+pub fn alone(piston: &Arc<Piston>) -> Router {
+    router(piston)
         .route("/", get(greeting))
         .fallback(not_found)
         .method_not_allowed_fallback(not_found)
@@ -100,30 +114,30 @@ async fn not_found() -> Response {
 }
 
 async fn list_runtimes(
-    Extension(runtimes): Extension<Arc<Runtimes>>,
+    State(piston): State<Arc<Piston>>,
     _: Authorized,
 ) -> Json<Vec<RuntimeEntry>> {
-    Json(runtimes.entries())
+    Json(piston.runtimes.entries())
 }
 
-fn packages_route() -> MethodRouter<Arc<Service>> {
+fn packages_route() -> MethodRouter<Arc<Piston>> {
     get(list_packages)
         .post(refuse_packages)
         .delete(refuse_packages)
 }
 
 async fn list_packages(
-    Extension(runtimes): Extension<Arc<Runtimes>>,
+    State(piston): State<Arc<Piston>>,
     _: Authorized,
 ) -> Json<Vec<PackageEntry>> {
-    Json(runtimes.packages())
+    Json(piston.runtimes.packages())
 }
 
 async fn refuse_packages(_: Authorized) -> Failure {
     Failure::Packages
 }
 
-/// Refuses requests that a page of another site could send without a preflight request (CSRF).
+/// Rejects requests that a page of another site could send without a preflight request (CSRF).
 async fn require_json(request: Request, next: Next) -> Response {
     let is_reading = matches!(
         *request.method(),
@@ -143,12 +157,12 @@ async fn require_json(request: Request, next: Next) -> Response {
 /// The client, from the header `Authorization`, which holds the token alone or after `Bearer`.
 struct Authorized(Client);
 
-impl FromRequestParts<Arc<Service>> for Authorized {
+impl FromRequestParts<Arc<Piston>> for Authorized {
     type Rejection = Failure;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        service: &Arc<Service>,
+        piston: &Arc<Piston>,
     ) -> Result<Authorized, Failure> {
         let header = parts.headers.get(AUTHORIZATION);
         let header = header.and_then(|value| value.to_str().ok()).map(str::trim);
@@ -156,7 +170,7 @@ impl FromRequestParts<Arc<Service>> for Authorized {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
             _ => value,
         });
-        let client = service.tokens.client(token);
+        let client = piston.service.tokens.client(token);
         let client = client.map_err(|_| Failure::Unauthorized)?;
         if client.may_use(INTERFACE) {
             Ok(Authorized(client))
@@ -172,11 +186,11 @@ struct JsonBody {
     size_bytes: usize,
 }
 
-impl FromRequest<Arc<Service>> for JsonBody {
+impl FromRequest<Arc<Piston>> for JsonBody {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, service: &Arc<Service>) -> Result<JsonBody, Failure> {
-        let bytes = Bytes::from_request(request, service)
+    async fn from_request(request: Request, piston: &Arc<Piston>) -> Result<JsonBody, Failure> {
+        let bytes = Bytes::from_request(request, piston)
             .await
             .map_err(Failure::Body)?;
         let size_bytes = bytes.len();

@@ -36,12 +36,10 @@ pub struct Job {
     pub constraints: Constraints,
 }
 
-/// A file of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFile {
     /// The name in the request.
     pub name: String,
-    /// The content.
     pub content: Bytes,
     /// Whether the file is text, and therefore one of the sources.
     pub is_text: bool,
@@ -57,7 +55,6 @@ pub struct Answer {
     pub run: Stage,
     /// The language, not an alias.
     pub language: String,
-    /// The version.
     pub version: String,
 }
 
@@ -95,7 +92,6 @@ pub enum Status {
     /// A run-time error: an exit code other than 0.
     #[serde(rename = "RE")]
     RuntimeError,
-    /// A signal.
     #[serde(rename = "SG")]
     Signal,
     /// A time limit.

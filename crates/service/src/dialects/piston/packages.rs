@@ -34,12 +34,9 @@ script=$1/$2
 shift 2
 exec /bin/bash "$script" "$@""#;
 
-/// A package.
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// The name.
     pub name: String,
-    /// The version.
     pub version: Version,
     /// Whether it compiles programs.
     pub has_compile: bool,
@@ -56,9 +53,7 @@ pub struct Package {
 /// A stage of a package's job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Script {
-    /// `compile`.
     Compile,
-    /// `run`.
     Run,
 }
 
@@ -108,7 +103,6 @@ pub enum PackageError {
     Version {
         /// The file.
         path: PathBuf,
-        /// The version.
         version: String,
     },
     /// The language's name cannot be the name of a directory.
@@ -116,7 +110,6 @@ pub enum PackageError {
     Name {
         /// The file.
         path: PathBuf,
-        /// The name.
         name: String,
     },
     /// The directory contains no package.

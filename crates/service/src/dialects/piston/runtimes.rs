@@ -15,7 +15,6 @@ const VERSION: &str = "{version}";
 pub struct Runtime {
     /// The name.
     pub language: String,
-    /// The version.
     pub version: Version,
     /// Other names.
     pub aliases: Vec<String>,

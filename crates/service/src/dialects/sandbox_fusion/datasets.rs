@@ -1,7 +1,7 @@
 //! The endpoints of SandboxFusion's online judge. Its data sets are not part of this service.
 //! SandboxFusion's own process serves them and sends programs here.
 
-use crate::service::Service;
+use super::SandboxFusion;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -18,7 +18,7 @@ const ENDPOINTS: [&str; 6] = [
     "/get_metrics_function",
 ];
 
-pub(super) fn router() -> Router<Arc<Service>> {
+pub(super) fn router() -> Router<Arc<SandboxFusion>> {
     let listed = Router::new().route("/list_datasets", get(async || Json(json!([]))));
     ENDPOINTS.iter().fold(listed, |router, path| {
         router.route(path, post(not_implemented))

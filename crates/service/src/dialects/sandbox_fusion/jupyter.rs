@@ -3,6 +3,7 @@
 //! The program of the run is a driver that comes with this service. It reads the cells from a file
 //! of the working directory, and writes a line of JSON for each executed cell to another file.
 
+use super::SandboxFusion;
 use super::errors::{Failure, SandboxFailure};
 use super::files::{self, Fetched};
 use super::model::{Cell, CommandStatus, RunJupyterAnswer, RunJupyterRequest, RunStatus};
@@ -29,12 +30,13 @@ const RESULTS_FILE: &str = ".millibox/results.jsonl";
 const MAX_RESULTS_BYTES: u64 = 8 << 20;
 
 pub(super) async fn handle(
-    State(service): State<Arc<Service>>,
+    State(fusion): State<Arc<SandboxFusion>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
+    let service = &fusion.service;
     let is_reported = service.config.sandbox_fusion.report_sandbox_errors;
-    run_jupyter(&service, &headers, body)
+    run_jupyter(service, &headers, body)
         .await
         .unwrap_or_else(|failure| failure.response(is_reported))
 }
@@ -48,7 +50,7 @@ async fn run_jupyter(
     let body = body?;
     let request = RunJupyterRequest::parse(&body)?;
     request.check(&service.config.limits.max)?;
-    let catalog = &service.runner.catalog;
+    let catalog = &service.programs.catalog;
     let python = catalog.runtime("python3")?;
     let program = catalog.script(&python, Path::new(DRIVER_FILE)).await?;
     let program = program.ok_or(SandboxFailure::CompiledPython)?;

@@ -52,7 +52,7 @@ impl Language {
         pytest: &Pytest,
         name: &str,
     ) -> Result<Language, Failure> {
-        let catalog = &service.runner.catalog;
+        let catalog = &service.programs.catalog;
         let Some(runtime) = runtime(catalog, name) else {
             return Err(unknown(catalog, name));
         };
@@ -158,7 +158,7 @@ impl Pytest {
     ) -> Result<bool, Failure> {
         let probe = || async {
             let name = Path::new("probe.py");
-            let program = service.runner.catalog.script(python, name).await?;
+            let program = service.programs.catalog.script(python, name).await?;
             let Some(program) = program else {
                 return Ok(false);
             };

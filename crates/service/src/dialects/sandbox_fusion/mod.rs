@@ -35,18 +35,35 @@ pub use files::place;
 
 use crate::service::Service;
 use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
+use axum::{Json, Router};
 use std::sync::Arc;
 
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "sandbox-fusion";
 
+/// The state of this interface.
+#[derive(Debug)]
+pub struct SandboxFusion {
+    service: Arc<Service>,
+    pytest: languages::Pytest,
+}
+
+impl SandboxFusion {
+    /// The state at the start of the service.
+    pub fn new(service: Arc<Service>) -> SandboxFusion {
+        SandboxFusion {
+            service,
+            pytest: languages::Pytest::default(),
+        }
+    }
+}
+
 /// The routes. `/v1/ping` is below `/v1`, like the service's own interface.
-pub fn router(_service: &Arc<Service>) -> Router<Arc<Service>> {
+pub fn router(fusion: &Arc<SandboxFusion>) -> Router {
     Router::new()
         .route("/run_code", post(run_code::handle))
         .route("/run_jupyter", post(jupyter::handle))
         .route("/v1/ping", get(async || Json("pong")))
         .merge(datasets::router())
-        .layer(Extension(Arc::new(languages::Pytest::default())))
+        .with_state(fusion.clone())
 }

@@ -1,6 +1,6 @@
 //! Admission and execution, common to both endpoints.
 //!
-//! A request begins to run within its compile timeout and a configured margin, or it is refused
+//! A request begins to run within its compile timeout and a configured margin, or it is rejected
 //! with 504. A run that starts later might not end before verl gives up, 10 s after both timeouts.
 
 use super::INTERFACE;
@@ -65,7 +65,6 @@ pub(super) fn limits(
     }
 }
 
-/// The limits of a request.
 pub(super) fn request_limits(
     config: &Config,
     timeout: Duration,
@@ -130,7 +129,7 @@ pub(super) async fn admit(
         .plan()
         .plus(run.ticket.size_bytes.saturating_mul(2))
         .bytes();
-    let permit = service.runner.admit(run).await.inspect_err(|_| {
+    let permit = service.programs.admit(run).await.inspect_err(|_| {
         service.metrics.count_refusal(INTERFACE);
     })?;
     // Longer than any run; an Instant cannot be arbitrarily late.

@@ -1,5 +1,6 @@
 //! `POST /run_code`: one program on one input.
 
+use super::SandboxFusion;
 use super::errors::{Failure, SandboxFailure};
 use super::files::{self, Fetched};
 use super::languages::{Language, Pytest};
@@ -11,7 +12,6 @@ use crate::core::execution::{Content, InputContent, InputFile};
 use crate::core::program::{ProgramSource, Test, plain_file};
 use crate::metrics::outcome_name;
 use crate::service::Service;
-use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
@@ -26,13 +26,13 @@ use std::time::Duration;
 const COMPILE_ERROR: &str = "compile_error";
 
 pub(super) async fn handle(
-    State(service): State<Arc<Service>>,
-    Extension(pytest): Extension<Arc<Pytest>>,
+    State(fusion): State<Arc<SandboxFusion>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
+    let SandboxFusion { service, pytest } = &*fusion;
     let is_reported = service.config.sandbox_fusion.report_sandbox_errors;
-    run_code(&service, &pytest, &headers, body)
+    run_code(service, pytest, &headers, body)
         .await
         .unwrap_or_else(|failure| failure.response(is_reported))
 }
@@ -65,7 +65,7 @@ async fn run_code(
     let main = language.main_file(is_taken);
     let runtime = &language.runtime;
     let script = service
-        .runner
+        .programs
         .catalog
         .script(runtime, Path::new(&main))
         .await?;
@@ -139,7 +139,7 @@ async fn compile(
         memory_bytes: None,
     };
     let compiling = service
-        .runner
+        .programs
         .catalog
         .compile(&language.runtime, sources, main, limits);
     let compiled = admitted.wait(service, compiling).await??;

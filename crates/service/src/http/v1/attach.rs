@@ -12,17 +12,18 @@
 //! The client receives the run's events from the beginning, if the log still has them. A client
 //! that disconnects may reconnect; the run continues in the meantime.
 
+use super::V1;
 use super::auth::Authenticated;
 use super::jobs::{self, Job, JobLog, LogEvent};
+use super::model::RunAnswer;
 use crate::core::access::Verb;
 use crate::core::program::{Attachment, ProgramReport};
 use crate::core::queue::ClientId;
-use crate::core::registry::{JobKind, Phase};
+use crate::core::registry::Phase;
 use crate::core::share::Claim;
 use crate::core::terminal::{DEFAULT_SIZE, Size, Terminal};
 use crate::http::bodies;
 use crate::http::problem::{self, ProblemDetails};
-use crate::service::Service;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -89,12 +90,12 @@ impl Drop for Closing {
 /// The client has used up its share of the consoles, or the system has run out of terminals or
 /// descriptors.
 pub fn open(
-    service: &Service,
+    v1: &V1,
     job: &Job,
     has_terminal: bool,
 ) -> Result<(Attachment, Closing), ProblemDetails> {
     // The descriptors are open from the request on, while the run waits in the queue.
-    let place = service.descriptors.take(job.client, DESCRIPTORS);
+    let place = v1.service.descriptors.take(job.client, DESCRIPTORS);
     let place = place.ok_or_else(|| {
         problem::share_used("this client has its maximum number of interactive runs")
     })?;
@@ -109,7 +110,7 @@ pub fn open(
         (console, Attachment::Pipe(reader))
     };
     let console = Arc::new(console);
-    let consoles = service.consoles.clone();
+    let consoles = v1.consoles.clone();
     consoles.lock().insert(job.id.clone(), console.clone());
     let closing = Closing {
         consoles,
@@ -182,15 +183,15 @@ impl Closing {
     ),
 )]
 pub async fn attach(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
     upgrade: WebSocketUpgrade,
 ) -> Result<Response, ProblemDetails> {
-    let job = jobs::find(&service, &client, Verb::Change, JobKind::Run, &id)?;
-    let console = service.consoles.lock().get(&id).cloned();
-    let place = jobs::stream(&service, &client.0)?;
-    let charge = bodies::socket(&service, client.0.id, MAX_SOCKET_BYTES);
+    let job = jobs::find::<RunAnswer>(&v1, &client, Verb::Change, &id)?;
+    let console = v1.consoles.lock().get(&id).cloned();
+    let place = jobs::stream(&v1.service, &client.0)?;
+    let charge = bodies::socket(&v1.service, client.0.id, MAX_SOCKET_BYTES);
     let (charge, max_bytes) = charge.ok_or_else(|| {
         problem::share_used("the open connections of this client are too large together")
     })?;

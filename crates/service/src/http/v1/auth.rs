@@ -1,10 +1,10 @@
 //! Determines the client of a request.
 
+use super::V1;
+use crate::http::bearer::bearer;
 use crate::http::problem::{self, ProblemDetails};
-use crate::service::Service;
 use crate::tokens::Client;
 use axum::extract::FromRequestParts;
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use std::sync::Arc;
 
@@ -15,14 +15,15 @@ pub const INTERFACE: &str = "v1";
 #[derive(Debug, Clone)]
 pub struct Authenticated(pub Client);
 
-impl FromRequestParts<Arc<Service>> for Authenticated {
+impl FromRequestParts<Arc<V1>> for Authenticated {
     type Rejection = ProblemDetails;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        service: &Arc<Service>,
+        v1: &Arc<V1>,
     ) -> Result<Authenticated, ProblemDetails> {
-        let client = service
+        let client = v1
+            .service
             .tokens
             .client(bearer(parts))
             .map_err(|_| problem::unauthorized())?;
@@ -32,13 +33,4 @@ impl FromRequestParts<Arc<Service>> for Authenticated {
             Err(problem::forbidden("this token is not for the interface v1"))
         }
     }
-}
-
-/// The token of a request.
-pub fn bearer(parts: &Parts) -> Option<&str> {
-    let value = parts.headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then_some(token.trim())
 }

@@ -1,14 +1,15 @@
 //! Many runs in one request. Each result is sent when it is ready.
 
+use super::V1;
 use super::auth::{Authenticated, INTERFACE};
+use super::body::RequestBody;
 use super::jobs;
 use super::model::{RunAnswer, RunRequest};
 use super::runs::{Forgetting, Prepared};
 use crate::core::program::ProgramError;
 use crate::core::queue::{Held, Refusal};
 use crate::core::registry::JobKind;
-use crate::http::problem::{self, ProblemDetails, RequestBody};
-use crate::service::Service;
+use crate::http::problem::{self, ProblemDetails};
 use crate::tokens::Client;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -97,23 +98,23 @@ pub enum BatchOutput {
     ),
 )]
 pub async fn create(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     Authenticated(client): Authenticated,
     RequestBody(body): RequestBody,
 ) -> Result<Response, ProblemDetails> {
     let (shared, requests) = parse(&body)?;
-    if service.runner.queue.is_draining() {
+    if v1.service.programs.queue.is_draining() {
         return Err(Refusal::Draining.into());
     }
     let window = match client.max_queued {
         0 => usize::MAX,
         most => most.max(1),
     };
-    let place = jobs::stream(&service, &client)?;
-    let slots = service.runner.queue.bounds().cpu_time;
+    let place = jobs::stream(&v1.service, &client)?;
+    let slots = v1.service.programs.queue.bounds().cpu_time;
     let window = window.min(slots * WINDOW_PER_SLOT);
     let batch = Arc::new(Batch {
-        service,
+        v1,
         client,
         shared,
         flow: new_flow(),
@@ -152,7 +153,7 @@ pub async fn create(
 type Kept = Option<Arc<Held>>;
 
 struct Batch {
-    service: Arc<Service>,
+    v1: Arc<V1>,
     client: Client,
     shared: Map<String, Value>,
     flow: u64,
@@ -172,6 +173,7 @@ impl Batch {
                 (line, false, Some(held))
             }
             Err(problem) => {
+                // With 429 and 5xx, nothing ran or the service failed, so a retry may succeed.
                 let is_service_error = problem.status >= 429;
                 let line = BatchLine {
                     index,
@@ -198,18 +200,18 @@ impl Batch {
             ));
         }
         let label = request.label.clone();
-        let prepared = Prepared::new(&self.service, &self.client, request, size)?;
+        let prepared = Prepared::new(&self.v1.service, &self.client, request, size)?;
         let (mut run, rendering) = prepared.split();
-        let jobs = &self.service.jobs;
+        let jobs = &self.v1.jobs;
         let job = jobs.begin(self.client.id, JobKind::Run, label);
-        let forgetting = Forgetting::new(&self.service, &job);
+        let forgetting = Forgetting::new(jobs, &job);
         run.ticket.flow = self.flow;
         let begin = Instant::now();
         loop {
             let left = run.ticket.patience.saturating_sub(begin.elapsed());
             let mut attempt = run.clone();
             attempt.ticket.patience = left;
-            match self.service.run(INTERFACE, attempt).await {
+            match self.v1.service.run(INTERFACE, attempt).await {
                 Ok(report) => {
                     let answer = rendering.answer(job.id.clone(), &report);
                     let document = serde_json::to_vec(&answer).map_err(problem::internal)?;

@@ -1,13 +1,15 @@
 //! The events of a run or judging as a stream (Server-Sent Events).
 
+use super::V1;
 use super::auth::Authenticated;
 use super::jobs::{self, Job, LogEvent};
+use super::judgings::JudgingAnswer;
+use super::model::RunAnswer;
 use crate::core::access::Verb;
 use crate::core::queue::ClientId;
-use crate::core::registry::{JobKind, Logged};
+use crate::core::registry::Logged;
 use crate::core::share::Claim;
 use crate::http::problem::ProblemDetails;
-use crate::service::Service;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -49,13 +51,13 @@ use std::sync::Arc;
     ),
 )]
 pub async fn of_run(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
-    let job = jobs::find(&service, &client, Verb::Read, JobKind::Run, &id)?;
-    let place = jobs::stream(&service, &client.0)?;
+    let job = jobs::find::<RunAnswer>(&v1, &client, Verb::Read, &id)?;
+    let place = jobs::stream(&v1.service, &client.0)?;
     Ok(follow(job, &headers, place))
 }
 
@@ -88,13 +90,13 @@ pub async fn of_run(
     ),
 )]
 pub async fn of_judging(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ProblemDetails> {
-    let job = jobs::find(&service, &client, Verb::Read, JobKind::Judging, &id)?;
-    let place = jobs::stream(&service, &client.0)?;
+    let job = jobs::find::<JudgingAnswer>(&v1, &client, Verb::Read, &id)?;
+    let place = jobs::stream(&v1.service, &client.0)?;
     Ok(follow(job, &headers, place))
 }
 

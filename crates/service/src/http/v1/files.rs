@@ -1,5 +1,6 @@
 //! Stored files, named by the SHA-256 of their content.
 
+use super::V1;
 use super::auth::Authenticated;
 use crate::core::files::{Owner, Removal, StoreError, is_digest};
 use crate::http::problem::{self, ProblemDetails};
@@ -67,14 +68,14 @@ pub struct Sharing {
     ),
 )]
 pub async fn put(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     Authenticated(client): Authenticated,
     Path(digest): Path<String>,
     Query(sharing): Query<Sharing>,
     request: Request,
 ) -> Result<Response, ProblemDetails> {
     check(&digest)?;
-    let max_bytes = service.config.files.max_file_bytes;
+    let max_bytes = v1.service.config.files.max_file_bytes;
     let too_large = || {
         problem::body_too_large(
             format!("a stored file may have at most {max_bytes} bytes"),
@@ -95,7 +96,8 @@ pub async fn put(
         })?;
         Ok::<_, ()>(piece)
     });
-    let stored = service
+    let stored = v1
+        .service
         .files
         .put(
             Owner::Client(client.id),
@@ -113,7 +115,7 @@ pub async fn put(
     } else {
         StatusCode::OK
     };
-    Ok((status, expires(&service)).into_response())
+    Ok((status, expires(&v1.service)).into_response())
 }
 
 /// Read a file
@@ -139,13 +141,13 @@ pub async fn put(
     ),
 )]
 pub async fn get(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     Authenticated(client): Authenticated,
     Path(digest): Path<String>,
     method: Method,
 ) -> Result<Response, ProblemDetails> {
     check(&digest)?;
-    let stored = service.files.find(&client, &digest);
+    let stored = v1.service.files.find(&client, &digest);
     let stored = stored.ok_or_else(|| unknown(&digest))?;
     let length = stored.bytes();
     let body = if method == Method::HEAD {
@@ -160,7 +162,7 @@ pub async fn get(
             Ok::<_, std::io::Error>((read > 0).then(|| (chunk.freeze(), file)))
         }))
     };
-    let mut response = (expires(&service), body).into_response();
+    let mut response = (expires(&v1.service), body).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_LENGTH, length.into());
     let kind = HeaderValue::from_static("application/octet-stream");
@@ -196,12 +198,12 @@ pub async fn get(
     ),
 )]
 pub async fn remove(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     Authenticated(client): Authenticated,
     Path(digest): Path<String>,
 ) -> Result<StatusCode, ProblemDetails> {
     check(&digest)?;
-    match service.files.remove_for(&client, &digest) {
+    match v1.service.files.remove_for(&client, &digest) {
         Removal::Removed => Ok(StatusCode::NO_CONTENT),
         Removal::Unknown => Err(unknown(&digest)),
         Removal::NotOwned => Err(problem::forbidden(format!(

@@ -1,9 +1,9 @@
 //! The service and its runtimes.
 
+use super::V1;
 use super::auth::Authenticated;
 use super::model::{Info, LimitSet, Runtime};
 use crate::core::engine::Lane;
-use crate::service::Service;
 use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
@@ -17,8 +17,9 @@ use std::sync::Arc;
     tag = "service",
     responses((status = 200, description = "The service", body = Info)),
 )]
-pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Info> {
-    let queue = &service.runner.queue;
+pub async fn info(State(v1): State<Arc<V1>>, _: Authenticated) -> Json<Info> {
+    let service = &v1.service;
+    let queue = &service.programs.queue;
     let (bounds, load) = (queue.bounds(), queue.load());
     let config = &service.config;
     Json(Info {
@@ -54,8 +55,8 @@ pub async fn info(State(service): State<Arc<Service>>, _: Authenticated) -> Json
     tag = "service",
     responses((status = 200, description = "The runtimes", body = Vec<Runtime>)),
 )]
-pub async fn runtimes(State(service): State<Arc<Service>>, _: Authenticated) -> Json<Vec<Runtime>> {
-    let runtimes = service.runner.catalog.runtimes().iter();
+pub async fn runtimes(State(v1): State<Arc<V1>>, _: Authenticated) -> Json<Vec<Runtime>> {
+    let runtimes = v1.service.programs.catalog.runtimes().iter();
     let available = runtimes.filter(|runtime| runtime.is_available());
     Json(available.map(|runtime| Runtime::from(&**runtime)).collect())
 }

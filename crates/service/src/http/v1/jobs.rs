@@ -1,7 +1,8 @@
 //! The common part of runs and judgings: preferences of the client, waiting, state and cancelling.
 
+use super::V1;
 use super::auth::Authenticated;
-use super::model::{RunAnswer, RunState};
+use super::model::RunState;
 use crate::core::access::{Owned, Verb, may};
 use crate::core::program::{Event, ProgramRun};
 use crate::core::queue::ClientId;
@@ -46,12 +47,26 @@ pub enum Answer {
     Problem(ProblemDetails),
 }
 
+/// The document that describes a job of one kind.
+pub trait JobDocument: Serialize {
+    /// The kind of job.
+    const KIND: JobKind;
+
+    /// The document of a job that has not ended, or that ended with an error.
+    fn without_results(
+        id: String,
+        state: RunState,
+        label: Option<String>,
+        age: Duration,
+        error: Option<ProblemDetails>,
+    ) -> Self;
+}
+
 /// An event in the log of a job.
 #[derive(Debug, Clone)]
 pub enum LogEvent {
     /// An event with its description in JSON.
     Document {
-        /// The name.
         name: &'static str,
         /// The description.
         data: String,
@@ -62,7 +77,6 @@ pub enum LogEvent {
         test: usize,
         /// 1 for standard output, 2 for standard error.
         stream: u8,
-        /// The bytes.
         bytes: Bytes,
     },
 }
@@ -178,17 +192,17 @@ pub fn idempotency_key(
 /// # Errors
 /// The key belongs to another request.
 pub fn begin(
-    service: &Service,
+    jobs: &Jobs,
     client: &Client,
     kind: JobKind,
     label: Option<String>,
     keyed: Option<(Key, &[u8])>,
 ) -> Result<Begun<Answer, LogEvent>, ProblemDetails> {
     let begun = match keyed {
-        None => Begun::New(service.jobs.begin(client.id, kind, label)),
+        None => Begun::New(jobs.begin(client.id, kind, label)),
         Some((key, body)) => {
             let digest = Sha256::digest(body).into();
-            let begun = service.jobs.begin_keyed(key, digest, label);
+            let begun = jobs.begin_keyed(key, digest, label);
             begun.map_err(|conflict| {
                 problem::new(
                     StatusCode::CONFLICT,
@@ -213,9 +227,9 @@ pub struct Ending {
 
 impl Ending {
     /// The guard of a job.
-    pub fn new(service: &Service, job: Arc<Job>) -> Ending {
+    pub fn new(jobs: &Jobs, job: Arc<Job>) -> Ending {
         Ending {
-            jobs: service.jobs.clone(),
+            jobs: jobs.clone(),
             job,
         }
     }
@@ -337,7 +351,12 @@ impl Drop for CancelOnLeave<'_> {
 ///
 /// If the client disconnects in the meantime and has no key for a repeated request, no other
 /// request can find the job, so it is cancelled.
-pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bool) -> Response {
+pub async fn respond<D: JobDocument>(
+    jobs: &Jobs,
+    job: &Job,
+    waiting: Waiting,
+    has_key: bool,
+) -> Response {
     let mut leaving = CancelOnLeave((!has_key).then_some(job));
     let answer = match waiting.limit {
         None => Some(job.ended().await),
@@ -346,12 +365,12 @@ pub async fn respond(service: &Service, job: &Job, waiting: Waiting, has_key: bo
     leaving.0 = None;
     let mut response = match answer {
         Some(Answer::Document(document)) => {
-            service.jobs.mark_received(job);
+            jobs.mark_received(job);
             json_response(document)
         }
         Some(Answer::Problem(problem)) => problem.into_response(),
         None => {
-            let mut response = (StatusCode::ACCEPTED, state_response(job)).into_response();
+            let mut response = (StatusCode::ACCEPTED, state_response::<D>(job)).into_response();
             let headers = response.headers_mut();
             if let Ok(location) = HeaderValue::from_str(&location(job)) {
                 headers.insert(LOCATION, location);
@@ -399,7 +418,7 @@ pub fn json_response(document: Bytes) -> Response {
 }
 
 /// The state of a job, with its results if it has ended.
-pub fn state_response(job: &Job) -> Response {
+pub fn state_response<D: JobDocument>(job: &Job) -> Response {
     let (state, error) = match job.answer() {
         Some(Answer::Document(document)) => return json_response(document),
         Some(Answer::Problem(problem)) => (RunState::Ended, Some(problem)),
@@ -407,37 +426,26 @@ pub fn state_response(job: &Job) -> Response {
         None => (RunState::Running, None),
     };
     let (id, label, age) = (job.id.clone(), job.label.clone(), job.created.elapsed());
-    match job.kind {
-        JobKind::Run => {
-            let answer = RunAnswer::without_results(id, state, label, age, error);
-            axum::Json(answer).into_response()
-        }
-        JobKind::Judging => {
-            let answer = super::judgings::without_results(id, state, label, age, error);
-            axum::Json(answer).into_response()
-        }
-    }
+    axum::Json(D::without_results(id, state, label, age, error)).into_response()
 }
 
 /// A job of the client.
 ///
 /// # Errors
 /// No such job is known, or it belongs to another client.
-pub fn find(
-    service: &Service,
+pub fn find<D: JobDocument>(
+    v1: &V1,
     Authenticated(client): &Authenticated,
     verb: Verb,
-    kind: JobKind,
     id: &str,
 ) -> Result<Arc<Job>, ProblemDetails> {
-    service
-        .jobs
+    v1.jobs
         .job(id)
-        .filter(|job| job.kind == kind && may(client, verb, Owned::by(job.client, client)))
+        .filter(|job| job.kind == D::KIND && may(client, verb, Owned::by(job.client, client)))
         .ok_or_else(|| {
             problem::not_found(format!(
                 "no job {id} is known; results are kept for {} s",
-                service.config.results.keep_s
+                v1.service.config.results.keep_s
             ))
         })
 }
@@ -453,11 +461,34 @@ pub fn stream(service: &Service, client: &Client) -> Result<Claim<ClientId>, Pro
         .ok_or_else(|| problem::share_used("this client has its maximum number of open streams"))
 }
 
-/// Cancels a job, and waits a while for its end.
-pub async fn cancel(job: &Job) -> StatusCode {
+/// Shows a job of the client.
+///
+/// # Errors
+/// The errors of [`find`].
+pub fn show<D: JobDocument>(
+    v1: &V1,
+    client: &Authenticated,
+    id: &str,
+) -> Result<Response, ProblemDetails> {
+    let job = find::<D>(v1, client, Verb::Read, id)?;
+    Ok(state_response::<D>(&job))
+}
+
+/// Cancels a job of the client, and waits a while for its end.
+///
+/// # Errors
+/// The errors of [`find`].
+pub async fn cancel<D: JobDocument>(
+    v1: &V1,
+    client: &Authenticated,
+    id: &str,
+) -> Result<StatusCode, ProblemDetails> {
+    let job = find::<D>(v1, client, Verb::Change, id)?;
     job.cancel();
+    // The status 204 states that the job has ended, so the response waits for the end, but within
+    // a bound.
     let _ = tokio::time::timeout(CANCEL_PATIENCE, job.ended()).await;
-    StatusCode::NO_CONTENT
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[cfg(test)]

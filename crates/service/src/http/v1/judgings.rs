@@ -1,14 +1,15 @@
 //! Judging a submission to a problem package.
 
+use super::V1;
 use super::auth::{Authenticated, INTERFACE};
-use super::jobs::{self, Ending, Job, JobLog, Waiting};
+use super::body::RequestBody;
+use super::jobs::{self, Ending, Job, JobDocument, JobLog, Waiting};
 use super::model::{BlameName, Blob, RunState, Timing, milliseconds};
 use super::request::{self, Files};
-use crate::core::access::Verb;
 use crate::core::judging::{self, Event, Judgement, Judging, JudgingError};
 use crate::core::program::Source;
 use crate::core::registry::{Begun, JobKind};
-use crate::http::problem::{self, ProblemDetails, RequestBody};
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Multipart, Path, Request, State};
@@ -53,6 +54,10 @@ pub struct JudgingRequest {
 
 /// The same request as a form, with the same values as in JSON.
 #[derive(Debug, ToSchema)]
+#[expect(
+    dead_code,
+    reason = "only its description is used, because forms are read field by field"
+)]
 pub struct JudgingForm {
     /// The problem package, a zip archive.
     #[schema(value_type = Option<String>, format = Binary)]
@@ -153,33 +158,36 @@ impl JudgedTest {
     }
 }
 
-/// The answer for a judging without results.
-pub fn without_results(
-    id: String,
-    state: RunState,
-    label: Option<String>,
-    age: Duration,
-    error: Option<ProblemDetails>,
-) -> JudgingAnswer {
-    JudgingAnswer {
-        id,
-        state,
-        label,
-        problem: None,
-        verdict: None,
-        blame: None,
-        reason: String::new(),
-        score: None,
-        max_score: None,
-        compiler_messages: String::new(),
-        tests: Vec::new(),
-        warnings: Vec::new(),
-        timing: Timing {
-            queued_ms: 0.0,
-            setup_ms: 0.0,
-            total_ms: milliseconds(age),
-        },
-        error,
+impl JobDocument for JudgingAnswer {
+    const KIND: JobKind = JobKind::Judging;
+
+    fn without_results(
+        id: String,
+        state: RunState,
+        label: Option<String>,
+        age: Duration,
+        error: Option<ProblemDetails>,
+    ) -> JudgingAnswer {
+        JudgingAnswer {
+            id,
+            state,
+            label,
+            problem: None,
+            verdict: None,
+            blame: None,
+            reason: String::new(),
+            score: None,
+            max_score: None,
+            compiler_messages: String::new(),
+            tests: Vec::new(),
+            warnings: Vec::new(),
+            timing: Timing {
+                queued_ms: 0.0,
+                setup_ms: 0.0,
+                total_ms: milliseconds(age),
+            },
+            error,
+        }
     }
 }
 
@@ -207,7 +215,7 @@ fn answer(job: &Job, judgement: Judgement) -> JudgingAnswer {
             setup_ms: 0.0,
             total_ms: milliseconds(judgement.total),
         },
-        ..without_results(
+        ..JudgingAnswer::without_results(
             job.id.clone(),
             RunState::Ended,
             job.label.clone(),
@@ -277,11 +285,12 @@ impl From<JudgingError> for ProblemDetails {
     ),
 )]
 pub async fn create(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     Authenticated(client): Authenticated,
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, ProblemDetails> {
+    let service = &v1.service;
     let is_form = headers
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
@@ -289,7 +298,7 @@ pub async fn create(
     let request = if is_form {
         from_form(request).await?
     } else {
-        let RequestBody(body) = RequestBody::from_request(request, &service).await?;
+        let RequestBody(body) = RequestBody::from_request(request, &v1).await?;
         serde_json::from_slice(&body).map_err(problem::malformed)?
     };
     let waiting = Waiting::new(&headers, request.wait_ms);
@@ -301,7 +310,7 @@ pub async fn create(
     let patience = request.queue_ms.unwrap_or(service.config.queue.wait_ms);
     let ticket = client.ticket(canonical.len(), Duration::from_millis(patience));
     let files = Files {
-        service: &service,
+        service,
         client: &client,
     };
     let (observer, events) = mpsc::unbounded_channel();
@@ -316,10 +325,10 @@ pub async fn create(
     };
     let has_key = key.is_some();
     let keyed = key.map(|key| (key, &canonical[..]));
-    let job = match jobs::begin(&service, &client, JobKind::Judging, label, keyed)? {
+    let job = match jobs::begin(&v1.jobs, &client, JobKind::Judging, label, keyed)? {
         Begun::Joined(job) => job,
         Begun::New(job) => {
-            let ending = Ending::new(&service, job.clone());
+            let ending = Ending::new(&v1.jobs, job.clone());
             tokio::spawn(run_job(
                 service.clone(),
                 job.clone(),
@@ -330,7 +339,7 @@ pub async fn create(
             job
         }
     };
-    Ok(jobs::respond(&service, &job, waiting, has_key).await)
+    Ok(jobs::respond::<JudgingAnswer>(&v1.jobs, &job, waiting, has_key).await)
 }
 
 async fn run_job(
@@ -340,7 +349,7 @@ async fn run_job(
     judging: Judging,
     mut events: mpsc::UnboundedReceiver<Event>,
 ) {
-    let mut running = std::pin::pin!(judging::judge(&service.runner, judging));
+    let mut running = std::pin::pin!(judging::judge(&service.programs, judging));
     let result = loop {
         tokio::select! {
             biased;
@@ -488,12 +497,11 @@ async fn from_form(request: Request) -> Result<JudgingRequest, ProblemDetails> {
     ),
 )]
 pub async fn state(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, ProblemDetails> {
-    let job = jobs::find(&service, &client, Verb::Read, JobKind::Judging, &id)?;
-    Ok(jobs::state_response(&job))
+    jobs::show::<JudgingAnswer>(&v1, &client, &id)
 }
 
 /// Cancel a judging
@@ -514,10 +522,9 @@ pub async fn state(
     ),
 )]
 pub async fn cancel(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ProblemDetails> {
-    let job = jobs::find(&service, &client, Verb::Change, JobKind::Judging, &id)?;
-    Ok(jobs::cancel(&job).await)
+    jobs::cancel::<JudgingAnswer>(&v1, &client, &id).await
 }

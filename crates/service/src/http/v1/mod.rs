@@ -3,6 +3,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `auth` | the client of a request |
+//! | `body` | the body of a request |
 //! | `info` | the service and its runtimes |
 //! | `runs` | running one program on one or several inputs |
 //! | `request` | turns the request of a run into a run of the core |
@@ -17,6 +18,7 @@
 pub mod attach;
 pub mod auth;
 pub mod batches;
+mod body;
 pub mod events;
 pub mod files;
 pub mod info;
@@ -26,20 +28,61 @@ pub mod model;
 pub mod request;
 pub mod runs;
 
+use crate::core::registry::RegistryBounds;
 use crate::http::bodies;
 use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
+use attach::Consoles;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
+use jobs::Jobs;
 use std::sync::Arc;
+use std::time::Duration;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+/// The state of this interface.
+#[derive(Debug)]
+pub struct V1 {
+    service: Arc<Service>,
+    /// Runs and judgings by id.
+    jobs: Jobs,
+    /// The clients' ends of interactive programs.
+    consoles: Consoles,
+}
+
+impl V1 {
+    /// The state at the start of the service.
+    pub fn new(service: Arc<Service>) -> V1 {
+        let results = &service.config.results;
+        let bounds = RegistryBounds {
+            keep: Duration::from_secs(results.keep_s),
+            max_bytes: results.max_bytes,
+            max_log_bytes: results.max_event_bytes,
+        };
+        V1 {
+            jobs: Jobs::new(bounds),
+            consoles: Consoles::default(),
+            service,
+        }
+    }
+
+    /// Cancels all runs and judgings.
+    pub fn cancel_all(&self) {
+        self.jobs.cancel_all();
+    }
+
+    /// Removes the results that have been kept long enough.
+    pub fn remove_expired(&self) {
+        self.jobs.remove_expired();
+    }
+}
+
 /// The routes, below `/v1`.
-pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
-    let bound = from_fn_with_state((service.clone(), None), bodies::bound);
+pub fn router(v1: &Arc<V1>) -> Router {
+    let bound = from_fn_with_state((v1.service.clone(), None), bodies::bound);
     let (routes, _) = documented()
         .layer(bound)
         .merge(files_routes())
@@ -47,21 +90,22 @@ pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
     routes
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .with_state(v1.clone())
 }
 
 /// All routes with their description.
-pub fn all_documented() -> OpenApiRouter<Arc<Service>> {
+pub fn all_documented() -> OpenApiRouter<Arc<V1>> {
     documented().merge(files_routes())
 }
 
-fn files_routes() -> OpenApiRouter<Arc<Service>> {
+fn files_routes() -> OpenApiRouter<Arc<V1>> {
     OpenApiRouter::new()
         .routes(routes!(files::put, files::get, files::remove))
         // Files have their own bound, and are not kept in memory.
         .layer(DefaultBodyLimit::disable())
 }
 
-fn documented() -> OpenApiRouter<Arc<Service>> {
+fn documented() -> OpenApiRouter<Arc<V1>> {
     OpenApiRouter::new()
         .routes(routes!(info::info))
         .routes(routes!(info::runtimes))

@@ -126,7 +126,7 @@ fn source(
         (Some(name), true) => {
             let runtime = files
                 .service
-                .runner
+                .programs
                 .catalog
                 .runtime(name)
                 .map_err(|error| ProblemDetails::from(program::ProgramError::from(error)))?;
@@ -248,9 +248,7 @@ pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem
 /// The files that the requests of a client can refer to.
 #[derive(Clone, Copy)]
 pub struct Files<'a> {
-    /// The service.
     pub service: &'a Service,
-    /// The client.
     pub client: &'a Client,
 }
 

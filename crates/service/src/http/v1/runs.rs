@@ -1,16 +1,17 @@
 //! Running one program on one or several inputs.
 
+use super::V1;
 use super::attach;
 use super::auth::{Authenticated, INTERFACE};
-use super::jobs::{self, Answer, Ending, Job, Waiting};
-use super::model::{OutputForm, RunAnswer, RunRequest};
+use super::body::RequestBody;
+use super::jobs::{self, Answer, Ending, Job, JobDocument, Jobs, Waiting};
+use super::model::{OutputForm, RunAnswer, RunRequest, RunState, Timing, milliseconds};
 pub use super::request::program_run;
-use crate::core::access::Verb;
 use crate::core::program::{Attachment, ProgramReport, ProgramRun, ProgramSource};
 use crate::core::registry::{Begun, JobKind};
 use crate::http::headers::RunHeaders;
 use crate::http::held::hold;
-use crate::http::problem::{self, ProblemDetails, RequestBody};
+use crate::http::problem::{self, ProblemDetails};
 use crate::metrics::outcome_name;
 use crate::service::Service;
 use crate::tokens::Client;
@@ -19,6 +20,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A new id of a run.
 pub fn new_id() -> String {
@@ -27,7 +29,6 @@ pub fn new_id() -> String {
 
 /// A run that was checked, and how its answer is rendered.
 pub struct Prepared {
-    /// The run.
     pub run: ProgramRun,
     form: OutputForm,
     label: Option<String>,
@@ -57,6 +58,34 @@ impl Prepared {
             label,
             runtime,
         })
+    }
+}
+
+impl JobDocument for RunAnswer {
+    const KIND: JobKind = JobKind::Run;
+
+    fn without_results(
+        id: String,
+        state: RunState,
+        label: Option<String>,
+        age: Duration,
+        error: Option<ProblemDetails>,
+    ) -> RunAnswer {
+        RunAnswer {
+            id,
+            state,
+            label,
+            compile: None,
+            tests: Vec::new(),
+            timing: Timing {
+                queued_ms: 0.0,
+                setup_ms: 0.0,
+                total_ms: milliseconds(age),
+            },
+            attempts: 1,
+            runtime: None,
+            error,
+        }
     }
 }
 
@@ -142,7 +171,7 @@ impl Rendering {
     ),
 )]
 pub async fn create(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     Authenticated(client): Authenticated,
     headers: HeaderMap,
     RequestBody(body): RequestBody,
@@ -157,23 +186,23 @@ pub async fn create(
             "an interactive run needs wait_ms or the header Prefer, so that its id is known",
         ));
     }
-    let prepared = Prepared::new(&service, &client, request, body.len())?;
+    let prepared = Prepared::new(&v1.service, &client, request, body.len())?;
     if waiting.limit.is_none() && key.is_none() {
-        return run_at_once(&service, &client, prepared).await;
+        return run_at_once(&v1, &client, prepared).await;
     }
     let has_key = key.is_some();
     let keyed = key.map(|key| (key, &body[..]));
     let label = prepared.label.clone();
-    let job = match jobs::begin(&service, &client, JobKind::Run, label, keyed)? {
+    let job = match jobs::begin(&v1.jobs, &client, JobKind::Run, label, keyed)? {
         Begun::Joined(job) => job,
         Begun::New(job) => {
-            let ending = Ending::new(&service, job.clone());
+            let ending = Ending::new(&v1.jobs, job.clone());
             let attached = match (is_interactive, has_terminal) {
                 (false, false) => None,
-                _ => Some(attach::open(&service, &job, has_terminal)?),
+                _ => Some(attach::open(&v1, &job, has_terminal)?),
             };
             tokio::spawn(run_job(
-                service.clone(),
+                v1.service.clone(),
                 job.clone(),
                 ending,
                 prepared,
@@ -182,20 +211,20 @@ pub async fn create(
             job
         }
     };
-    Ok(jobs::respond(&service, &job, waiting, has_key).await)
+    Ok(jobs::respond::<RunAnswer>(&v1.jobs, &job, waiting, has_key).await)
 }
 
 /// Runs a program for a client that waits for its end. Dropping this future cancels the run.
 async fn run_at_once(
-    service: &Service,
+    v1: &V1,
     client: &Client,
     prepared: Prepared,
 ) -> Result<Response, ProblemDetails> {
     let label = prepared.label.clone();
-    let job = service.jobs.begin(client.id, JobKind::Run, label);
-    let forgetting = Forgetting::new(service, &job);
+    let job = v1.jobs.begin(client.id, JobKind::Run, label);
+    let forgetting = Forgetting::new(&v1.jobs, &job);
     let (run, rendering) = prepared.split();
-    let report = service.run(INTERFACE, run).await?;
+    let report = v1.service.run(INTERFACE, run).await?;
     let document = rendering.document(job.id.clone(), &report)?;
     forgetting.keep(&document);
     let response = jobs::json_response(document);
@@ -215,15 +244,15 @@ async fn run_at_once(
 
 /// Removes a job that has no answer, because its client has disconnected or the job has failed.
 pub(super) struct Forgetting<'a> {
-    service: &'a Service,
+    jobs: &'a Jobs,
     job: Option<&'a Job>,
 }
 
 impl<'a> Forgetting<'a> {
     /// The guard of a job.
-    pub(super) fn new(service: &'a Service, job: &'a Job) -> Forgetting<'a> {
+    pub(super) fn new(jobs: &'a Jobs, job: &'a Job) -> Forgetting<'a> {
         Forgetting {
-            service,
+            jobs,
             job: Some(job),
         }
     }
@@ -232,8 +261,8 @@ impl<'a> Forgetting<'a> {
     pub(super) fn keep(mut self, document: &Bytes) {
         if let Some(job) = self.job.take() {
             let answer = Answer::Document(document.clone());
-            self.service.jobs.end(job, answer, document.len());
-            self.service.jobs.mark_received(job);
+            self.jobs.end(job, answer, document.len());
+            self.jobs.mark_received(job);
         }
     }
 }
@@ -241,7 +270,7 @@ impl<'a> Forgetting<'a> {
 impl Drop for Forgetting<'_> {
     fn drop(&mut self) {
         if let Some(job) = self.job {
-            self.service.jobs.forget(job);
+            self.jobs.forget(job);
         }
     }
 }
@@ -288,12 +317,11 @@ async fn run_job(
     ),
 )]
 pub async fn state(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, ProblemDetails> {
-    let job = jobs::find(&service, &client, Verb::Read, JobKind::Run, &id)?;
-    Ok(jobs::state_response(&job))
+    jobs::show::<RunAnswer>(&v1, &client, &id)
 }
 
 /// Cancel a run
@@ -316,10 +344,9 @@ pub async fn state(
     ),
 )]
 pub async fn cancel(
-    State(service): State<Arc<Service>>,
+    State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ProblemDetails> {
-    let job = jobs::find(&service, &client, Verb::Change, JobKind::Run, &id)?;
-    Ok(jobs::cancel(&job).await)
+    jobs::cancel::<RunAnswer>(&v1, &client, &id).await
 }

@@ -1,7 +1,8 @@
 //! The queue, its results and faults.
 
-use super::super::judgement::{Failure, State};
+use super::super::judgement::Failure;
 use super::*;
+use crate::core::judgement::State;
 
 const BROKEN: Failure<'_> = Failure {
     kind: fault::Kind::Machine,

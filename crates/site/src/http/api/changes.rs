@@ -16,11 +16,12 @@ use crate::db::api_token::Scope;
 use crate::db::contest;
 use crate::db::submission;
 use crate::db::{self, Db, print, submission_part};
-use crate::http::balloons;
-use crate::http::clarifications::{self, Choice};
-use crate::http::error::PageError;
-use crate::http::scene::Scene;
-use crate::http::{ranking, submissions};
+use crate::http::contests::balloons;
+use crate::http::contests::clarifications::{self, Choice};
+use crate::http::contests::ranking;
+use crate::http::contests::view::ContestView;
+use crate::http::judging::submissions;
+use crate::http::web::error::PageError;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use serde::Deserialize;
@@ -67,7 +68,7 @@ pub async fn changes(
     Path(id): Path<i64>,
     Query(query): Query<Since>,
 ) -> Answer<Json<Changes>> {
-    let scene = Scene::of(&app, &caller.session, id).await?;
+    let contest_view = ContestView::of(&app, &caller.session, id).await?;
     let mut known = match &query.since {
         None => Has::default(),
         Some(token) => Has::of_token(token).ok_or_else(|| {
@@ -75,16 +76,23 @@ pub async fn changes(
         })?,
     };
     let mut room = MAX_ITEMS;
-    let submissions = if scene.access.manage {
+    let submissions = if contest_view.access.manage {
         let found = of_staff(&app.db, &app.changes, id, &mut known.submissions, &mut room);
         found.await?
     } else {
-        own_submissions(&app, &caller, &scene, &mut known.submissions, &mut room).await?
+        own_submissions(
+            &app,
+            &caller,
+            &contest_view,
+            &mut known.submissions,
+            &mut room,
+        )
+        .await?
     };
-    let items = visible_clarifications(&app, &caller, &scene).await?;
+    let items = visible_clarifications(&app, &caller, &contest_view).await?;
     let clarifications = known.clarifications.changed(items, &mut room);
-    let balloons = if scene.access.manage {
-        let mut rows = balloons::listed(&app, caller.session.party(), &scene).await?;
+    let balloons = if contest_view.access.manage {
+        let mut rows = balloons::listed(&app, caller.session.party(), &contest_view).await?;
         rows.sort_by_key(|one| (one.participant, one.round_problem));
         rows
     } else {
@@ -93,7 +101,7 @@ pub async fn changes(
     let items = balloons.into_iter();
     let items = items.map(|one| (one.participant, Balloon::from(one)));
     let balloons = known.balloons.changed(items.collect(), &mut room);
-    let items = visible_prints(&app, &caller, &scene).await?;
+    let items = visible_prints(&app, &caller, &contest_view).await?;
     let prints = known.prints.changed(items, &mut room);
     let ranking = match ranking::tag(&app, &caller.session, id).await {
         Ok(tag) => known.ranking(tag),
@@ -170,17 +178,17 @@ async fn of_staff(
 
 /// The digest of everything that determines which parts of their own submissions contestants see:
 /// the rules of the problems and the contestant's own times.
-async fn view(app: &App, scene: &Scene, user: i64) -> db::Result<Digest> {
+async fn view(app: &App, contest_view: &ContestView, user: i64) -> db::Result<Digest> {
     let now = Time::now();
-    let problems = contest::problems(&app.db, scene.contest.id).await?;
+    let problems = contest::problems(&app.db, contest_view.contest.id).await?;
     let problems = problems.iter().map(|problem| {
-        let results = scene
+        let results = contest_view
             .times(problem.round_id, problem.schedule())
             .full_results;
         (problem.id, problem.revealed(), results <= now)
     });
     let problems: Vec<_> = problems.collect();
-    let participant = scene.participant.as_ref().map(|one| one.id);
+    let participant = contest_view.participant.as_ref().map(|one| one.id);
     Ok(digest(
         format!("{user} {participant:?} {problems:?}").as_bytes(),
     ))
@@ -191,7 +199,7 @@ async fn view(app: &App, scene: &Scene, user: i64) -> db::Result<Digest> {
 async fn own_submissions(
     app: &App,
     caller: &Caller,
-    scene: &Scene,
+    contest_view: &ContestView,
     known: &mut Known,
     room: &mut usize,
 ) -> Answer<Vec<Part<Submission>>> {
@@ -199,8 +207,8 @@ async fn own_submissions(
     let Ok(user) = caller.user(Scope::Read) else {
         return Ok(Vec::new());
     };
-    let (memory, contest) = (&app.own_changes, scene.contest.id);
-    let view = view(app, scene, user.id).await?;
+    let (memory, contest) = (&app.own_changes, contest_view.contest.id);
+    let view = view(app, contest_view, user.id).await?;
     let parts = known.stamped(&submission_part::all(&app.db, contest).await?);
     let place = Place {
         contest,
@@ -248,12 +256,13 @@ async fn own_submissions(
 async fn visible_clarifications(
     app: &App,
     caller: &Caller,
-    scene: &Scene,
+    contest_view: &ContestView,
 ) -> Answer<Vec<(i64, Clarification)>> {
     let (mut choice, mut items) = (Choice::default(), Vec::new());
     loop {
-        let (rows, next) = clarifications::listed(app, &caller.session, scene, &choice).await?;
-        let staff = scene.access.manage;
+        let (rows, next) =
+            clarifications::listed(app, &caller.session, contest_view, &choice).await?;
+        let staff = contest_view.access.manage;
         items.extend(
             rows.iter()
                 .map(|(one, seen)| (one.id, Clarification::of(one, *seen, staff))),
@@ -267,13 +276,17 @@ async fn visible_clarifications(
 }
 
 /// All texts to print for the staff; otherwise those of the caller and of the caller's team.
-async fn visible_prints(app: &App, caller: &Caller, scene: &Scene) -> Answer<Vec<(i64, Print)>> {
+async fn visible_prints(
+    app: &App,
+    caller: &Caller,
+    contest_view: &ContestView,
+) -> Answer<Vec<(i64, Print)>> {
     // Guests print nothing.
     let Ok(user) = caller.user(Scope::Read) else {
         return Ok(Vec::new());
     };
-    let sender = (!scene.access.manage).then_some(user.id);
-    let rows = print::all(&app.db, scene.contest.id, sender).await?;
+    let sender = (!contest_view.access.manage).then_some(user.id);
+    let rows = print::all(&app.db, contest_view.contest.id, sender).await?;
     let items = rows.into_iter().map(|one| (one.id, Print::from(one)));
     Ok(items.collect())
 }
@@ -389,12 +402,15 @@ mod tests {
             // An administrator sees any contest.
             let role = user::Role::Admin;
             let caller = Caller::of_user(User { role, ..user });
-            let scene = Scene::of(&app, &caller.session, contest).await.unwrap();
+            let contest_view = ContestView::of(&app, &caller.session, contest)
+                .await
+                .unwrap();
             let ask = async |known: &mut Known| {
                 let mut count = 0;
                 loop {
                     let mut room = 200;
-                    let found = own_submissions(&app, &caller, &scene, known, &mut room).await;
+                    let found =
+                        own_submissions(&app, &caller, &contest_view, known, &mut room).await;
                     count += found.unwrap().len();
                     if room > 0 {
                         let rows = app.own_changes.readings.swap(0, Ordering::Relaxed);

@@ -1,9 +1,9 @@
 //! The description of the interface in OpenAPI 3.1, and as a page.
 
 use super::problem::ApiError;
-use crate::http::error::PageError;
-use crate::http::layout;
-use crate::http::session::Session;
+use crate::http::web::error::PageError;
+use crate::http::web::layout;
+use crate::http::web::session::Session;
 use crate::text::t;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};

@@ -9,19 +9,19 @@
 //! | `model` | the objects in JSON |
 //! | `objects` | contests, problems, languages and users |
 //! | `submissions` | submissions |
-//! | `talk` | clarifications, files and rankings of contests |
+//! | `communication` | clarifications, files and rankings of contests |
 //! | `changes` | the changes in a contest |
 //! | `problem` | errors |
 //! | `document` | the description in OpenAPI, and the page that lists the operations |
 
 pub mod caller;
 mod changes;
+mod communication;
 mod document;
 mod model;
 mod objects;
 pub mod problem;
 mod submissions;
-mod talk;
 
 use crate::app::App;
 use axum::Router;
@@ -45,13 +45,13 @@ fn documented() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(submissions::of_contest))
         .routes(routes!(submissions::show))
         .routes(routes!(submissions::source))
-        .routes(routes!(talk::clarifications, talk::ask))
-        .routes(routes!(talk::announce))
-        .routes(routes!(talk::clarification))
-        .routes(routes!(talk::answer))
-        .routes(routes!(talk::files))
-        .routes(routes!(talk::content))
-        .routes(routes!(talk::ranking))
+        .routes(routes!(communication::clarifications, communication::ask))
+        .routes(routes!(communication::announce))
+        .routes(routes!(communication::clarification))
+        .routes(routes!(communication::answer))
+        .routes(routes!(communication::files))
+        .routes(routes!(communication::content))
+        .routes(routes!(communication::ranking))
         .routes(routes!(changes::changes))
 }
 

@@ -3,13 +3,13 @@
 use crate::core::balloons::Balloon as StoredBalloon;
 use crate::core::changes::Part;
 use crate::core::clarification::Seen;
+use crate::core::judgement::State;
 use crate::core::protocol::Test as StoredTest;
 use crate::core::time::Time;
 use crate::core::visibility::Visible;
 use crate::db::clarification::Clarification as StoredClarification;
 use crate::db::contest::{Contest as StoredContest, Round as StoredRound, RoundProblem};
 use crate::db::contest_file::ContestFile as StoredContestFile;
-use crate::db::judgement::State;
 use crate::db::print::Request as StoredPrint;
 use crate::db::problem::Problem as StoredProblem;
 use crate::db::submission::Submission as Stored;

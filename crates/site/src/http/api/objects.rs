@@ -13,14 +13,14 @@ use crate::core::time::Time;
 use crate::db::api_token::Scope;
 use crate::db::user::{NewUser, Role};
 use crate::db::{contest, user};
-use crate::http::error::PageError;
-use crate::http::mistake::Mistake;
-use crate::http::parts::PAGE_ROWS;
-use crate::http::problem_list;
+use crate::http::contests::view::ContestView;
+use crate::http::problems::problem_list;
 use crate::http::problems::{self, Place};
-use crate::http::scene::Scene;
-use crate::http::storable;
-use crate::http::users::check_admin;
+use crate::http::web::context::check_admin;
+use crate::http::web::error::PageError;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::PAGE_ROWS;
+use crate::http::web::storable;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -53,7 +53,7 @@ pub async fn languages(State(app): State<Arc<App>>) -> Json<Vec<Language>> {
     let language = |one: &crate::judging::languages::Language| Language {
         name: one.name.clone(),
         title: one.title.clone(),
-        extensions: one.extensions.clone(),
+        extensions: one.suite.sources.extensions.clone(),
     };
     Json(app.languages.iter().map(language).collect())
 }
@@ -86,22 +86,22 @@ pub async fn contest(
     caller: Caller,
     Path(id): Path<i64>,
 ) -> Answer<Json<ContestDetails>> {
-    let scene = Scene::of(&app, &caller.session, id).await?;
+    let view = ContestView::of(&app, &caller.session, id).await?;
     let now = Time::now();
     let mut problems = contest::problems(&app.db, id).await?;
     problems.retain(|one| {
-        let times = scene.times(one.round_id, one.schedule());
-        scene.access.sees_round(times.begins, now)
+        let times = view.times(one.round_id, one.schedule());
+        view.access.sees_round(times.begins, now)
     });
     let rounds = contest::rounds(&app.db, id).await?;
     let rounds = rounds.into_iter().filter(|round| {
-        let times = scene.times(round.id, round.schedule());
-        scene.access.sees_round(times.opens, now)
+        let times = view.times(round.id, round.schedule());
+        view.access.sees_round(times.opens, now)
     });
     let rounds = rounds.map(|round| Round::of(round, &problems)).collect();
     Ok(Json(ContestDetails {
-        manage: scene.access.manage,
-        contest: scene.contest.into(),
+        manage: view.access.manage,
+        contest: view.contest.into(),
         rounds,
     }))
 }

@@ -1,6 +1,6 @@
 //! Requests of programs that were not carried out: problem details (RFC 9457).
 
-use crate::http::error::{BUSY_RETRY, PageError, STREAM_RETRY, retry_seconds};
+use crate::http::web::error::{BUSY_RETRY, PageError, STREAM_RETRY, retry_seconds};
 use crate::limits::MAX_GUEST_BODY;
 use crate::text::{Message, t};
 use axum::http::StatusCode;

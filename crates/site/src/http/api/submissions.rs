@@ -7,13 +7,13 @@ use super::problem::{Answer, ApiError, ProblemDetails};
 use crate::app::App;
 use crate::db::api_token::Scope;
 use crate::db::submission::{self, Filter};
-use crate::http::error::PageError;
-use crate::http::mistake::Mistake;
-use crate::http::parts::{PAGE_ROWS, Upload};
+use crate::http::contests::view::ContestView;
+use crate::http::judging::{submissions, submit};
 use crate::http::problems::Place;
-use crate::http::scene::Scene;
-use crate::http::storable::Sent;
-use crate::http::{submissions, submit};
+use crate::http::web::error::PageError;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{PAGE_ROWS, Upload};
+use crate::http::web::storable::Sent;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::header::LOCATION;
@@ -76,11 +76,11 @@ pub async fn of_contest(
     Path(id): Path<i64>,
     Query(place): Query<Place>,
 ) -> Answer<Json<List<Submission>>> {
-    let scene = Scene::of(&app, &caller.session, id).await?;
+    let view = ContestView::of(&app, &caller.session, id).await?;
     let user = caller.user(Scope::Read)?.id;
     let filter = Filter {
         contest: Some(id),
-        user: (!scene.access.manage).then_some(user),
+        user: (!view.access.manage).then_some(user),
         before: place.before,
         ..Filter::default()
     };

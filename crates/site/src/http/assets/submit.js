@@ -3,11 +3,15 @@
 const fileField = document.querySelector('input[name=file]');
 
 // Chooses the language of a file by its extension: the default variant of the languages with that
-// extension.
+// extension. An extension with the same case is preferred.
 function chooseLanguage(fileName) {
   const extension = fileName.split('.').pop();
-  const fitting = [...runtimeSelect.options].filter((option) =>
-    (option.dataset.extensions || '').split(' ').includes(extension));
+  const having = (isKnown) => [...runtimeSelect.options].filter((option) =>
+    (option.dataset.extensions || '').split(' ').some(isKnown));
+  const same = having((known) => known === extension);
+  const fitting = same.length > 0
+    ? same
+    : having((known) => known.toLowerCase() === extension.toLowerCase());
   const isChosen = fitting.some((option) => option.selected);
   const found = fitting.find((option) => 'default' in option.dataset) || fitting[0];
   if (!found || isChosen) return;

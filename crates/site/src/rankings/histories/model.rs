@@ -2,12 +2,13 @@
 
 use super::super::{Submissions, read};
 use crate::core::finals::{FinalMethod, Reveal};
+use crate::core::judgement::State;
 use crate::core::standings::{Audience, Data, Scope, Shown, naive, tables};
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::db::contest::{self, MemberRole, Mode, RoundFields, RoundProblemFields, RoundRules};
 use crate::db::fault;
-use crate::db::judgement::{self, Failure, NewJudgement, Outcome, State};
+use crate::db::judgement::{self, Failure, NewJudgement, Outcome};
 use crate::db::participant::{self, Fields};
 use crate::db::submission::{self, Brief, Kind, NewSubmission};
 use crate::db::tests::{add_problem, add_user};

@@ -11,10 +11,10 @@ use super::model::{CommandResult, Group};
 use super::run::{self, Attached};
 use crate::core::files::StoreError;
 use crate::core::queue::Held;
+use crate::dialects::go_judge::GoJudge;
+use crate::http::bearer::bearer;
 use crate::http::headers::RunHeaders;
 use crate::http::held::hold;
-use crate::http::v1::auth::bearer;
-use crate::service::Service;
 use crate::tokens::Client;
 use axum::Router;
 use axum::body::Body;
@@ -44,7 +44,7 @@ const COPIES: u64 = 2;
 const CHANNEL_MESSAGES: usize = 4;
 
 /// The routes.
-pub fn router() -> Router<Arc<Service>> {
+pub fn router() -> Router<Arc<GoJudge>> {
     Router::new()
         .route("/pb.Executor/Exec", post(exec))
         .route("/pb.Executor/ExecStream", post(exec_stream))
@@ -63,11 +63,11 @@ pub fn decode(bytes: &[u8]) -> Result<Group, Option<RequestError>> {
     request.into_group().map_err(Some)
 }
 
-async fn exec(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let run = async |service: Arc<Service>, client: Client, request: Request| {
+async fn exec(State(go_judge): State<Arc<GoJudge>>, request: HttpRequest) -> HttpResponse {
+    let run = async |go_judge: Arc<GoJudge>, client: Client, request: Request| {
         let request_id = request.request_id.clone();
         let group = request.into_group().map_err(GroupError::from)?;
-        let report = run::run(&service, &client, group, Attached::default()).await?;
+        let report = run::run(&go_judge, &client, group, Attached::default()).await?;
         let headers = report.headers();
         let held = report.held;
         let mut answer = Answer::new(response(request_id, report.results));
@@ -75,31 +75,35 @@ async fn exec(State(service): State<Arc<Service>>, request: HttpRequest) -> Http
         headers.add_to(answer.metadata_mut().as_mut());
         Ok(answer)
     };
-    unary(service, request, run).await
+    unary(go_judge, request, run).await
 }
 
-async fn file_list(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let list = async |service: Arc<Service>, client: Client, (): ()| {
-        let file_ids = service.go_judge.files.list(&service.files, &client);
+async fn file_list(State(go_judge): State<Arc<GoJudge>>, request: HttpRequest) -> HttpResponse {
+    let list = async |go_judge: Arc<GoJudge>, client: Client, (): ()| {
+        let file_ids = go_judge.files.list(&go_judge.service.files, &client);
         Ok(Answer::new(FileList { file_ids }))
     };
-    unary(service, request, list).await
+    unary(go_judge, request, list).await
 }
 
-async fn file_get(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let get = async |service: Arc<Service>, client: Client, FileId { file_id }| {
-        let files = &service.go_judge.files;
-        let found = files.find(&service.files, &client, &file_id);
+async fn file_get(State(go_judge): State<Arc<GoJudge>>, request: HttpRequest) -> HttpResponse {
+    let get = async |go_judge: Arc<GoJudge>, client: Client, FileId { file_id }| {
+        let files = &go_judge.files;
+        let found = files.find(&go_judge.service.files, &client, &file_id);
         let (name, file) = found.ok_or_else(|| unknown(&file_id))?;
         // A message is in memory as a whole.
-        let max_bytes = service.config.max_body_bytes as u64;
+        let max_bytes = go_judge.service.config.max_body_bytes as u64;
         if file.bytes() > max_bytes {
             return Err(Status::out_of_range(format!(
                 "the file has {} bytes, and a message at most {max_bytes}; GET /file/{file_id}",
                 file.bytes()
             )));
         }
-        let held = service.runner.queue.hold(client.id, COPIES * file.bytes());
+        let held = go_judge
+            .service
+            .programs
+            .queue
+            .hold(client.id, COPIES * file.bytes());
         let held = held.ok_or_else(busy)?;
         let read = tokio::task::spawn_blocking(move || file.read());
         let content = read.await.map_err(internal)?.map_err(internal)?;
@@ -107,46 +111,46 @@ async fn file_get(State(service): State<Arc<Service>>, request: HttpRequest) -> 
         answer.extensions_mut().insert(Arc::new(held));
         Ok(answer)
     };
-    unary(service, request, get).await
+    unary(go_judge, request, get).await
 }
 
-async fn file_add(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let add = async |service: Arc<Service>, client: Client, FileContent { name, content }| {
-        let files = &service.go_judge.files;
+async fn file_add(State(go_judge): State<Arc<GoJudge>>, request: HttpRequest) -> HttpResponse {
+    let add = async |go_judge: Arc<GoJudge>, client: Client, FileContent { name, content }| {
+        let files = &go_judge.files;
         let file_id = files
-            .add_bytes(&service.files, &client, name, content)
+            .add_bytes(&go_judge.service.files, &client, name, content)
             .await?;
         Ok(Answer::new(FileId { file_id }))
     };
-    unary(service, request, add).await
+    unary(go_judge, request, add).await
 }
 
-async fn file_delete(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let delete = async |service: Arc<Service>, client: Client, FileId { file_id }| {
-        let files = &service.go_judge.files;
-        if files.remove(&service.files, &client, &file_id) {
+async fn file_delete(State(go_judge): State<Arc<GoJudge>>, request: HttpRequest) -> HttpResponse {
+    let delete = async |go_judge: Arc<GoJudge>, client: Client, FileId { file_id }| {
+        let files = &go_judge.files;
+        if files.remove(&go_judge.service.files, &client, &file_id) {
             Ok(Answer::new(()))
         } else {
             Err(unknown(&file_id))
         }
     };
-    unary(service, request, delete).await
+    unary(go_judge, request, delete).await
 }
 
 /// Runs an interactive group. If the client disconnects, the group is cancelled.
-async fn exec_stream(State(service): State<Arc<Service>>, request: HttpRequest) -> HttpResponse {
-    let (client, request) = match authenticate(&service, request) {
+async fn exec_stream(State(go_judge): State<Arc<GoJudge>>, request: HttpRequest) -> HttpResponse {
+    let (client, request) = match authenticate(&go_judge, request) {
         Ok(authenticated) => authenticated,
         Err(status) => return status.into_http(),
     };
-    let Some(place) = service.streams.take(client.id, 1) else {
+    let Some(place) = go_judge.service.streams.take(client.id, 1) else {
         return busy().into_http();
     };
-    let max_bytes = service.config.max_body_bytes;
+    let max_bytes = go_judge.service.config.max_body_bytes;
     let talk = service_fn(move |request: tonic::Request<Streaming<StreamRequest>>| {
-        let (service, client) = (service.clone(), client.clone());
+        let (go_judge, client) = (go_judge.clone(), client.clone());
         async move {
-            let stream = converse(service, client, request.into_inner()).await?;
+            let stream = converse(go_judge, client, request.into_inner()).await?;
             let mut answer = Answer::new(stream);
             // The other headers are known only when the group has ended.
             RunHeaders::default().add_to(answer.metadata_mut().as_mut());
@@ -158,7 +162,7 @@ async fn exec_stream(State(service): State<Arc<Service>>, request: HttpRequest) 
 }
 
 async fn converse(
-    service: Arc<Service>,
+    go_judge: Arc<GoJudge>,
     client: Client,
     mut requests: Streaming<StreamRequest>,
 ) -> Result<impl Stream<Item = Result<StreamResponse, Status>>, Status> {
@@ -170,7 +174,7 @@ async fn converse(
     };
     let request_id = request.request_id.clone();
     let group = request.into_group().map_err(GroupError::from)?;
-    let (conversation, control, mut output) = Conversation::begin(service, client, group)?;
+    let (conversation, control, mut output) = Conversation::begin(go_judge, client, group)?;
     let (sender, receiver) = mpsc::channel(CHANNEL_MESSAGES);
     let talk = async move {
         let from_client = async {
@@ -255,26 +259,26 @@ fn response(request_id: String, results: Vec<CommandResult>) -> Response {
 
 /// Answers a call in which each side sends one message.
 async fn unary<Asked, Answered, F>(
-    service: Arc<Service>,
+    go_judge: Arc<GoJudge>,
     request: HttpRequest,
-    call: impl Fn(Arc<Service>, Client, Asked) -> F,
+    call: impl Fn(Arc<GoJudge>, Client, Asked) -> F,
 ) -> HttpResponse
 where
     Asked: Message + Default + 'static,
     Answered: Message + 'static,
     F: Future<Output = Result<Answer<Answered>, Status>>,
 {
-    let (client, request) = match authenticate(&service, request) {
+    let (client, request) = match authenticate(&go_judge, request) {
         Ok(authenticated) => authenticated,
         Err(status) => return status.into_http(),
     };
     // One connection may carry many calls.
-    let Some(place) = service.streams.take(client.id, 1) else {
+    let Some(place) = go_judge.service.streams.take(client.id, 1) else {
         return busy().into_http();
     };
-    let max_bytes = service.config.max_body_bytes;
+    let max_bytes = go_judge.service.config.max_body_bytes;
     let answer = service_fn(|request: tonic::Request<Asked>| {
-        call(service.clone(), client.clone(), request.into_inner())
+        call(go_judge.clone(), client.clone(), request.into_inner())
     });
     let mut grpc = Grpc::new(ProstCodec::default()).max_decoding_message_size(max_bytes);
     let mut response = grpc.unary(answer, request).await.map(Body::new);
@@ -283,9 +287,9 @@ where
 }
 
 /// The client, from the metadata `authorization: Bearer TOKEN`.
-fn authenticate(service: &Service, request: HttpRequest) -> Result<(Client, HttpRequest), Status> {
+fn authenticate(go_judge: &GoJudge, request: HttpRequest) -> Result<(Client, HttpRequest), Status> {
     let (parts, body) = request.into_parts();
-    match service.tokens.client(bearer(&parts)) {
+    match go_judge.service.tokens.client(bearer(&parts)) {
         Ok(client) if client.may_use(INTERFACE) => {
             Ok((client, HttpRequest::from_parts(parts, body)))
         }

@@ -301,31 +301,6 @@ impl CompileAnswer {
 }
 
 impl RunAnswer {
-    /// The answer for a run without results.
-    pub fn without_results(
-        id: String,
-        state: RunState,
-        label: Option<String>,
-        age: Duration,
-        error: Option<ProblemDetails>,
-    ) -> RunAnswer {
-        RunAnswer {
-            id,
-            state,
-            label,
-            compile: None,
-            tests: Vec::new(),
-            timing: Timing {
-                queued_ms: 0.0,
-                setup_ms: 0.0,
-                total_ms: milliseconds(age),
-            },
-            attempts: 1,
-            runtime: None,
-            error,
-        }
-    }
-
     /// The answer for a run that has ended.
     pub fn ended(
         id: String,

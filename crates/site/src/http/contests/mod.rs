@@ -1,0 +1,337 @@
+//! Contests: rounds, members, participants, rankings and communication.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `view` | a contest as its viewer may see it |
+//! | `rounds`, `rules` | rounds and their problems; their scoring |
+//! | `members` | members and entry links |
+//! | `participants`, `clocks` | users and teams, and their own times |
+//! | `ranking` | the ranking and the statistics |
+//! | `clarifications`, `notices` | questions, answers and announcements; their news |
+//! | `balloons`, `prints` | balloons for solved problems; the queue of the printer |
+//! | `contest_files` | files of contests |
+
+pub mod balloons;
+pub mod clarifications;
+mod clocks;
+pub mod contest_files;
+mod members;
+pub mod notices;
+mod participants;
+mod prints;
+pub mod ranking;
+mod rounds;
+mod rules;
+pub mod view;
+
+use crate::app::App;
+use crate::core::time::Time;
+use crate::db::contest::{self, MemberRole, Visibility};
+use crate::http::problems::{MAX_NAME, Place};
+use crate::http::web::context::{Checked, Ctx};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::{crumbs, page};
+use crate::http::web::parts::{PAGE_ROWS, button_link, check_name, empty, round_state, select};
+use crate::http::web::refusal::Refusal;
+use crate::http::web::session::Session;
+use crate::text::t;
+use axum::Router;
+use axum::extract::{Form, Query};
+use axum::response::{IntoResponse, Redirect};
+use axum::routing::{get, post};
+use maud::{Markup, Render, html};
+use serde::Deserialize;
+use std::sync::Arc;
+use view::{Managed, Viewed};
+
+/// Pages that receive large files.
+pub fn uploads() -> Router<Arc<App>> {
+    Router::new()
+        .route(
+            "/contests/{id}/files",
+            get(contest_files::list).post(contest_files::add),
+        )
+        .route(
+            "/contest-files/{id}/edit",
+            get(contest_files::edit_form).post(contest_files::edit),
+        )
+}
+
+/// The other pages.
+pub fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/contests", get(list))
+        .route("/contests/new", get(form).post(create))
+        .route("/contests/{id}", get(show))
+        .route("/contests/{id}/edit", get(edit_form).post(edit))
+        .route("/contests/{id}/rounds", post(rounds::create))
+        .route("/contests/{id}/ranking", get(ranking::show))
+        .route("/contests/{id}/ranking.csv", get(ranking::csv))
+        .route("/contests/{id}/ranking.json", get(ranking::json))
+        .route("/contests/{id}/ranking/live", get(ranking::live))
+        .route("/contests/{id}/projector", get(ranking::projector))
+        .route("/contests/{id}/statistics", get(ranking::statistics))
+        .route(
+            "/contests/{id}/participants",
+            get(participants::list).post(participants::create),
+        )
+        .route(
+            "/participants/{id}",
+            get(participants::show).post(participants::edit),
+        )
+        .route("/participants/{id}/members", post(participants::add_member))
+        .route(
+            "/participants/{id}/remove",
+            post(participants::remove_member),
+        )
+        .route("/participants/{id}/delete", post(participants::delete))
+        .route(
+            "/contests/{id}/members",
+            get(members::show).post(members::change),
+        )
+        .route("/contests/{id}/link", post(members::make_link))
+        .route("/contests/{id}/link/delete", post(members::delete_link))
+        .route(
+            "/enter/{token}",
+            get(members::enter_form).post(members::enter),
+        )
+        .route("/rounds/{id}", get(rounds::show).post(rounds::edit))
+        .route("/rounds/{id}/problems", post(rounds::attach))
+        .route("/rounds/{id}/rules", post(rules::edit))
+        .route("/rounds/{id}/thaw", post(rules::thaw))
+        .route("/rounds/{id}/start", post(clocks::start))
+        .route("/round-problems/{id}", get(rounds::problem))
+        .route("/round-problems/{id}/edit", post(rounds::edit_problem))
+        .route("/round-problems/{id}/move", post(rounds::move_problem))
+        .route("/round-problems/{id}/colour", post(rules::set_colour))
+        .route("/round-problems/{id}/files/{name}", get(rounds::file))
+        .merge(communication())
+}
+
+/// Communication between contestants and the staff.
+fn communication() -> Router<Arc<App>> {
+    Router::new()
+        .route(
+            "/contests/{id}/clarifications",
+            get(clarifications::list).post(clarifications::ask),
+        )
+        .route(
+            "/contests/{id}/clarifications/read",
+            post(clarifications::read),
+        )
+        .route("/contests/{id}/clarifications/notice", get(notices::show))
+        .route("/contests/{id}/clarifications/live", get(notices::live))
+        .route(
+            "/contests/{id}/announcements",
+            post(clarifications::announce),
+        )
+        .route(
+            "/contests/{id}/canned-answers",
+            get(clarifications::canned).post(clarifications::set_canned),
+        )
+        .route(
+            "/contests/{id}/balloons",
+            get(balloons::list).post(balloons::deliver),
+        )
+        .route(
+            "/contests/{id}/balloons/freeze",
+            post(balloons::set_in_freeze),
+        )
+        .route("/contests/{id}/print", get(prints::list).post(prints::send))
+        .route("/contests/{id}/printing", post(prints::set_printing))
+        .route("/prints/{id}", get(prints::show))
+        .route("/prints/{id}/done", post(prints::finish))
+        .route("/contest-files/{id}", get(contest_files::load))
+        .route("/contest-files/{id}/delete", post(contest_files::delete))
+        .route(
+            "/clarifications/{id}",
+            get(clarifications::show).post(clarifications::answer),
+        )
+}
+
+const VISIBILITIES: [(&str, &dyn Render); 2] = [
+    ("private", &t::ContestPrivate),
+    ("public", &t::ContestPublic),
+];
+
+/// `GET /contests`.
+pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page {
+    let viewer = session.viewer();
+    let before = place.before.unwrap_or(i64::MAX);
+    let user = viewer.id().unwrap_or(-1);
+    let contests = contest::page(&app.db, before, user, viewer.is_admin(), PAGE_ROWS).await?;
+    let main = html! {
+        h1 { (t::Contests) }
+        @if viewer.is_teacher() { p { (button_link("/contests/new", t::ContestsAdd)) } }
+        @if contests.is_empty() {
+            (empty(t::ContestsEmpty, match session.user {
+                Some(_) => None,
+                None => Some(("/sign-in", &t::ContestsSignIn)),
+            }))
+        } @else {
+            div.scroll { table {
+                thead { tr { th { (t::Name) } th { (t::VisibleTo) } } }
+                tbody { @for one in &contests { tr {
+                    td { a href={ "/contests/" (one.id) } { (one.name) } }
+                    td {
+                        span.chip {
+                            @match one.visibility {
+                                Visibility::Private => (t::ContestVisibleMembers),
+                                Visibility::Public => (t::VisibleAllPeople),
+                            }
+                        }
+                    }
+                } } }
+            } }
+        }
+        @if let Some(last) = contests.last() && contests.len() == PAGE_ROWS as usize {
+            p { a href={ "/contests?before=" (last.id) } { (t::ContestsEarlier) } }
+        }
+    };
+    Ok(page(&session, t::Contests, main).into_response())
+}
+
+/// The fields of a contest.
+#[derive(Deserialize)]
+pub struct Fields {
+    name: String,
+    visibility: Visibility,
+}
+
+fn inputs(name: &str, visibility: Visibility) -> Markup {
+    html! {
+        label { (t::Name) input name="name" value=(name) required maxlength=(MAX_NAME); }
+        (select("visibility", t::VisibleTo, &VISIBILITIES, visibility.text()))
+    }
+}
+
+/// Only administrators publish contests.
+fn check(fields: &Fields, before: Visibility, session: &Session) -> Page<()> {
+    check_name(&fields.name, MAX_NAME)?;
+    let publishes = fields.visibility == Visibility::Public && before == Visibility::Private;
+    if publishes && !session.viewer().is_admin() {
+        return Err(Refusal::PublishContest.into());
+    }
+    Ok(())
+}
+
+/// `GET /contests/new`.
+pub async fn form(session: Session) -> Page {
+    if !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    let main = html! {
+        (crumbs(&[("/contests", &t::Contests)], t::ContestsAdd))
+        h1 { (t::ContestsAdd) }
+        form.fields method="post" {
+            (inputs("", Visibility::Private))
+            button { (t::ContestsAddButton) }
+        }
+    };
+    Ok(page(&session, t::ContestsAdd, main).into_response())
+}
+
+/// `POST /contests/new`.
+pub async fn create(Ctx { app, session }: Ctx, Form(fields): Form<Fields>) -> Page {
+    let user = session.user_id()?;
+    if !session.viewer().is_teacher() {
+        return Err(PageError::NotFound);
+    }
+    check(&fields, Visibility::Private, &session)?;
+    let now = Time::now();
+    let mut tx = app.db.begin().await?;
+    let id = contest::insert(&mut tx, fields.name.trim(), fields.visibility, now).await?;
+    contest::join(&mut tx, id, user, MemberRole::Owner, now).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}/edit")).into_response())
+}
+
+/// `GET /contests/{id}`.
+pub async fn show(Viewed(Ctx { app, session }, view): Viewed) -> Page {
+    let id = view.contest.id;
+    let now = Time::now();
+    let rounds = contest::rounds(&app.db, id).await?;
+    let problems = contest::problems(&app.db, id).await?;
+    let rounds: Vec<_> = rounds
+        .into_iter()
+        .map(|round| (view.times(round.id, round.schedule()), round))
+        .filter(|(times, _)| view.access.sees_round(times.opens, now))
+        .collect();
+    let main = html! {
+        (view.top(&session, None))
+        @for (times, round) in &rounds {
+            section.round {
+                header {
+                    h2 { (round.name) }
+                    (round_state(times.begins, times.ends, now))
+                }
+                (clocks::facts(round, times))
+                @if view.access.sees_round(times.begins, now) {
+                    ul.problems {
+                        @for one in problems.iter().filter(|one| one.round_id == round.id) {
+                            li {
+                                a href={ "/round-problems/" (one.id) } {
+                                    b { (one.label) } " " (one.name)
+                                }
+                            }
+                        }
+                    }
+                }
+                @if view.access.take_part && !view.access.manage {
+                    (clocks::start_form(round, times, now))
+                }
+                @if view.access.manage {
+                    p { a.button.second href={ "/rounds/" (round.id) } { (t::ContestChangeRound) } }
+                }
+            }
+        }
+        @if rounds.is_empty() {
+            @let next = format!("/contests/{id}/edit");
+            @let next: Option<(&str, &dyn Render)> =
+                view.access.manage.then_some((&next, &t::ContestAddRound));
+            (empty(t::ContestNoRound, next))
+        }
+    };
+    Ok(page(&session, &view.contest.name, main).into_response())
+}
+
+/// `GET /contests/{id}/edit`.
+pub async fn edit_form(Managed(Ctx { session, .. }, view): Managed) -> Page {
+    let id = view.contest.id;
+    let main = html! {
+        (view.top(&session, Some(&t::Settings)))
+        h2 { (t::Settings) }
+        form.fields method="post" {
+            (inputs(&view.contest.name, view.contest.visibility))
+            button { (t::Save) }
+        }
+        div.actions {
+            @if session.viewer().is_teacher() {
+                form.inline method="post" action={ "/contests/" (id) "/copy" } {
+                    button { (t::ContestCopy) }
+                }
+            }
+            @if view.access.own { a href={ "/contests/" (id) "/delete" } { (t::ContestDelete) } }
+        }
+        h2 { (t::ContestAddRound) }
+        form.fields method="post" action={ "/contests/" (id) "/rounds" } {
+            (rounds::inputs(None))
+            button { (t::ContestAddRoundButton) }
+        }
+    };
+    Ok(page(&session, t::Settings, main).into_response())
+}
+
+/// `POST /contests/{id}/edit`.
+pub async fn edit(
+    Checked(Managed(Ctx { app, session }, view), Form(fields)): Checked<Managed, Form<Fields>>,
+) -> Page {
+    let id = view.contest.id;
+    let mut tx = app.db.begin().await?;
+    let found = contest::by_id(&mut tx, id).await?;
+    let found = found.ok_or(PageError::NotFound)?;
+    check(&fields, found.visibility, &session)?;
+    contest::update(&mut tx, id, fields.name.trim(), fields.visibility).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}")).into_response())
+}

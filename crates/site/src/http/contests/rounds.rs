@@ -1,0 +1,379 @@
+//! Rounds and their problems.
+
+use super::view::{ContestView, Managed, ManagedProblem, ManagedRound, ViewedProblem};
+use crate::app::App;
+use crate::core::finals::{FinalMethod, Reveal};
+use crate::core::package::Manifest;
+use crate::core::search::Search;
+use crate::core::time::Time;
+use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
+use crate::db::problem::{self, Problem};
+use crate::http::problems::problem_list::{find as find_problems, search_form};
+use crate::http::problems::{self, MAX_NAME};
+use crate::http::web::context::{Checked, Ctx};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::layout::page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{PAGE_ROWS, check_name, round_state, select, statement};
+use crate::text::t;
+use axum::extract::{Form, Path, Query};
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, Render, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// The maximum length of a label, in characters.
+const MAX_LABEL: usize = 16;
+const METHODS: [(&str, &dyn Render); 2] = [
+    ("best", &t::RoundMethodBest),
+    ("last_compiling", &t::RoundMethodLast),
+];
+const REVEALS: [(&str, &dyn Render); 3] = [
+    ("nothing", &t::RoundRevealNothing),
+    ("score", &t::RoundRevealScore),
+    ("status", &t::RoundRevealStatus),
+];
+
+/// The fields of a round, as the form sends them.
+#[derive(Deserialize)]
+pub struct Fields {
+    name: String,
+    begins: String,
+    ends: String,
+    full_results: String,
+    ranking_from: String,
+}
+
+/// The inputs of a round.
+pub fn inputs(round: Option<&Round>) -> Markup {
+    let value = |time: fn(&Round) -> Time| round.map(|round| time(round).field());
+    html! {
+        label { (t::Name)
+            input name="name" required maxlength=(MAX_NAME)
+                value=[round.map(|round| &round.name)]; }
+        p.hint { (t::RoundFieldHint) }
+        div.pair {
+            label { (t::RoundBegins) input name="begins" type="datetime-local" step="1"
+                value=[value(|round| round.begins)]; }
+            label { (t::RoundEnds) input name="ends" type="datetime-local" step="1"
+                value=[value(|round| round.ends)]; }
+            label { (t::RoundFieldFullResults)
+                input name="full_results" type="datetime-local" step="1"
+                    value=[value(|round| round.full_results)];
+                span.hint { (t::RoundFieldEmpty) } }
+            label { (t::RoundFieldRanking)
+                input name="ranking_from" type="datetime-local" step="1"
+                    value=[value(|round| round.ranking_from)];
+                span.hint { (t::RoundFieldEmpty) } }
+        }
+    }
+}
+
+impl Fields {
+    fn read(&self) -> Page<RoundFields> {
+        check_name(&self.name, MAX_NAME)?;
+        let time = |text: &str, empty: Time| match text.trim() {
+            "" => Ok(empty),
+            text => Time::of_field(text).ok_or_else(|| Mistake::Time {
+                text: text.to_owned(),
+            }),
+        };
+        let fields = RoundFields {
+            name: self.name.trim().to_owned(),
+            begins: time(&self.begins, Time::ALWAYS)?,
+            ends: time(&self.ends, Time::NEVER)?,
+            full_results: time(&self.full_results, Time::ALWAYS)?,
+            ranking_from: time(&self.ranking_from, Time::ALWAYS)?,
+        };
+        if fields.ends <= fields.begins {
+            return Err(Mistake::RoundOrder.into());
+        }
+        Ok(fields)
+    }
+}
+
+/// `POST /contests/{id}/rounds`.
+pub async fn create(
+    Checked(Managed(Ctx { app, .. }, view), Form(fields)): Checked<Managed, Form<Fields>>,
+) -> Page {
+    let id = view.contest.id;
+    let fields = fields.read()?;
+    let mut tx = app.db.begin().await?;
+    let round = contest::insert_round(&mut tx, id, &fields).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{round}")).into_response())
+}
+
+/// `GET /rounds/{id}`.
+pub async fn show(
+    Query(search): Query<Search>,
+    ManagedRound(Ctx { app, session }, view, round): ManagedRound,
+) -> Page {
+    let id = round.id;
+    let problems = contest::problems(&app.db, view.contest.id).await?;
+    let found = find_problems(&app.db, session.viewer(), 0, &search, PAGE_ROWS).await?;
+    let main = html! {
+        (view.top(&session, Some(&round.name)))
+        h2 { (round.name) }
+        form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
+        form.actions method="post" action={ "/rounds/" (id) "/copy" } {
+            button.second { (t::RoundCopy) }
+            a href={ "/rounds/" (id) "/delete" } { (t::RoundDelete) }
+        }
+        (super::rules::forms(&round, view.access))
+        h2 { (t::Problems) }
+        (order(problems.iter().filter(|one| one.round_id == id)))
+        h2 #add { (t::ProblemsAdd) }
+        (search_form(&format!("/rounds/{id}#add"), &search))
+        form.fields method="post" action={ "/rounds/" (id) "/problems" } {
+            (problem_input(&found, !search.pattern().is_empty()))
+            label { (t::Label) input name="label" required maxlength=(MAX_LABEL); }
+            (select("final_method", t::RoundFinalMethod, &METHODS, "best"))
+            (select("reveal", t::RoundReveal, &REVEALS, "nothing"))
+            button { (t::ProblemsAddButton) }
+        }
+    };
+    Ok(page(&session, &round.name, main).into_response())
+}
+
+/// The choice of a problem: between those that a search has found or, if the site has few problems,
+/// between all of them. Otherwise by its number.
+fn problem_input(found: &[Problem], is_search: bool) -> Markup {
+    let is_whole = is_search || found.len() < PAGE_ROWS as usize;
+    html! {
+        @if is_whole && !found.is_empty() {
+            label { (t::Problem)
+                select name="problem" { @for one in found {
+                    option value=(one.id) { (one.id) " " (one.name) }
+                } }
+            }
+        } @else {
+            @if is_search { p { (t::ProblemsNotFound) } }
+            label { (t::RoundProblemNumber)
+                input name="problem" type="number" min="1" required; }
+        }
+    }
+}
+
+/// The problems of a round, with buttons that change their order.
+fn order<'p>(problems: impl Iterator<Item = &'p RoundProblem>) -> Markup {
+    let problems: Vec<&RoundProblem> = problems.collect();
+    let button = |one: &RoundProblem, direction: &str, words: &dyn Render| {
+        html! {
+            button name="direction" value=(direction) {
+                (words) span.visually-hidden { " " (one.label) " " (one.name) }
+            }
+        }
+    };
+    html! {
+        ul #problems { @for (index, one) in problems.iter().enumerate() {
+            li {
+                a href={ "/round-problems/" (one.id) } { (one.label) " " (one.name) } " "
+                form.inline method="post" action={ "/round-problems/" (one.id) "/move" } {
+                    @if index > 0 { (button(one, "up", &t::RoundMoveUp)) }
+                    @if index + 1 < problems.len() { (button(one, "down", &t::RoundMoveDown)) }
+                }
+            }
+        } }
+    }
+}
+
+/// The direction in which a problem of a round moves.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Direction {
+    Up,
+    Down,
+}
+
+/// The fields of `POST /round-problems/{id}/move`.
+#[derive(Deserialize)]
+pub struct Move {
+    direction: Direction,
+}
+
+/// `POST /round-problems/{id}/move`.
+pub async fn move_problem(
+    Checked(ManagedProblem(app, problem), Form(form)): Checked<ManagedProblem, Form<Move>>,
+) -> Page {
+    let mut tx = app.db.begin().await?;
+    contest::move_round_problem(&mut tx, &problem, form.direction == Direction::Up).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{}#problems", problem.round_id)).into_response())
+}
+
+/// `POST /rounds/{id}`.
+pub async fn edit(
+    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(fields)): Checked<
+        ManagedRound,
+        Form<Fields>,
+    >,
+) -> Page {
+    let id = round.id;
+    let fields = fields.read()?;
+    let mut tx = app.db.begin().await?;
+    contest::update_round(&mut tx, id, &fields).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{}", view.contest.id)).into_response())
+}
+
+/// The fields of `POST /rounds/{id}/problems`.
+#[derive(Deserialize)]
+pub struct Attach {
+    problem: i64,
+    label: String,
+    final_method: FinalMethod,
+    reveal: Reveal,
+}
+
+/// `POST /rounds/{id}/problems`.
+pub async fn attach(
+    Checked(ManagedRound(Ctx { app, session }, _, round), Form(form)): Checked<
+        ManagedRound,
+        Form<Attach>,
+    >,
+) -> Page {
+    let id = round.id;
+    check_name(&form.label, MAX_LABEL)?;
+    let (problem, access) = problems::find(&app, &session, form.problem).await?;
+    if !access.attach {
+        return Err(PageError::NotFound);
+    }
+    let version = problem::current_version(&app.db, problem.id).await?;
+    let version = version.ok_or(PageError::NotFound)?;
+    let fields = RoundProblemFields {
+        version_id: version.id,
+        label: form.label.trim().to_owned(),
+        name: problem.name,
+        final_method: form.final_method,
+        reveal: form.reveal,
+    };
+    let mut tx = app.db.begin().await?;
+    contest::insert_round_problem(&mut tx, id, problem.id, &fields).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{id}#problems")).into_response())
+}
+
+async fn manifest(app: &App, problem: &RoundProblem) -> Page<Arc<Manifest>> {
+    if let Some(kept) = app.statements.manifest(problem.version_id) {
+        return Ok(kept);
+    }
+    let version = problem::version(&app.db, problem.version_id).await?;
+    let version = version.ok_or(PageError::NotFound)?;
+    let manifest = Manifest::of_json(&version.manifest);
+    Ok(app.statements.keep_manifest(version.id, manifest))
+}
+
+/// `GET /round-problems/{id}`.
+pub async fn problem(ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem) -> Page {
+    let id = problem.id;
+    let manifest = manifest(&app, &problem).await?;
+    let files = format!("/round-problems/{id}/files");
+    let text = problems::markdown(&app, session.party(), &manifest, &files).await?;
+    let title = format!("{} {}", problem.label, problem.name);
+    let is_open = view.submits(&problem);
+    let times = view.times(problem.round_id, problem.schedule());
+    let main = html! {
+        (view.top(&session, Some(&title)))
+        h2 { (title) }
+        (round_state(times.begins, times.ends, Time::now()))
+        @if is_open {
+            p.actions {
+                a.button href={ "/round-problems/" (id) "/submit" } { (t::Submit) }
+                a href={ "/round-problems/" (id) "/try" } { (t::ProblemTry) }
+                a href={ "/contests/" (problem.contest_id) "/clarifications?problem=" (id) } {
+                    (t::Clarifications)
+                }
+            }
+        }
+        (statement(&manifest, text.as_deref(), &files))
+        @if view.access.manage { (settings(&app, &problem).await?) }
+    };
+    Ok(page(&session, &title, main).into_response())
+}
+
+async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
+    let versions = problem::versions(&app.db, problem.problem_id).await?;
+    let method = problem.final_method.text();
+    Ok(html! {
+        h2 { (t::Settings) }
+        form.fields method="post" action={ "/round-problems/" (problem.id) "/edit" } {
+            label { (t::Label) input name="label" value=(problem.label) required
+                maxlength=(MAX_LABEL); }
+            label { (t::Name)
+                input name="name" value=(problem.name) required maxlength=(MAX_NAME); }
+            label { (t::RoundProblemVersion)
+                select name="version" { @for version in &versions {
+                    option value=(version.id) selected[version.id == problem.version_id] {
+                        (version.number)
+                    }
+                } }
+            }
+            (select("final_method", t::RoundFinalMethod, &METHODS, method))
+            (select("reveal", t::RoundReveal, &REVEALS,
+                problem.reveal.text()))
+            button { (t::Save) }
+        }
+        (super::rules::colour_form(problem))
+        p.hint { (t::RoundVersionHint) }
+        form.actions method="post" action={ "/round-problems/" (problem.id) "/pause" } {
+            a href={ "/rejudgings/new?round_problem=" (problem.id) } { (t::RoundJudgeAllAgain) }
+            a href={ "/round-problems/" (problem.id) "/delete" } { (t::RoundProblemRemove) }
+            @if problem.allow_judge {
+                button name="pause" value="1" { (t::RoundPause) }
+            } @else {
+                span { (t::RoundPaused) }
+                button name="pause" value="" { (t::RoundContinue) }
+            }
+        }
+    })
+}
+
+/// The fields of `POST /round-problems/{id}/edit`.
+#[derive(Deserialize)]
+pub struct Edit {
+    label: String,
+    name: String,
+    version: i64,
+    final_method: FinalMethod,
+    reveal: Reveal,
+}
+
+/// `POST /round-problems/{id}/edit`.
+pub async fn edit_problem(
+    Checked(ManagedProblem(app, problem), Form(form)): Checked<ManagedProblem, Form<Edit>>,
+) -> Page {
+    let id = problem.id;
+    check_name(&form.label, MAX_LABEL)?;
+    check_name(&form.name, MAX_NAME)?;
+    let version = problem::version(&app.db, form.version).await?;
+    if version.is_none_or(|version| version.problem_id != problem.problem_id) {
+        return Err(PageError::NotFound);
+    }
+    let fields = RoundProblemFields {
+        version_id: form.version,
+        label: form.label.trim().to_owned(),
+        name: form.name.trim().to_owned(),
+        final_method: form.final_method,
+        reveal: form.reveal,
+    };
+    let mut tx = app.db.begin().await?;
+    contest::update_round_problem(&mut tx, id, &fields).await?;
+    tx.commit().await?;
+    if form.version != problem.version_id {
+        // The submissions that were judged with the old version.
+        let place = format!(
+            "/rejudgings/new?round_problem={id}&version={}",
+            problem.version_id
+        );
+        return Ok(Redirect::to(&place).into_response());
+    }
+    Ok(Redirect::to(&format!("/round-problems/{id}")).into_response())
+}
+
+/// `GET /round-problems/{id}/files/{name}`.
+pub async fn file(Ctx { app, session }: Ctx, Path((id, name)): Path<(i64, String)>) -> Page {
+    let (_, problem) = ContestView::of_problem(&app, &session, id).await?;
+    let manifest = manifest(&app, &problem).await?;
+    problems::package_file(&app, &manifest, &name).await
+}

@@ -1,0 +1,178 @@
+//! The scoring of a round: mode, penalty, freeze, and personal time.
+
+use super::view::{ManagedProblem, ManagedRound};
+use crate::core::access::ContestAccess;
+use crate::core::time::Time;
+use crate::db::contest::{self, Mode, Round, RoundProblem, RoundRules};
+use crate::http::web::context::{Checked, Ctx};
+use crate::http::web::error::{Page, PageError};
+use crate::http::web::mistake::Mistake;
+use crate::http::web::parts::{select, time};
+use crate::http::web::refusal::Refusal;
+use crate::text::t;
+use axum::extract::Form;
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, Render, html};
+use serde::Deserialize;
+
+const MODES: [(&str, &dyn Render); 2] =
+    [("points", &t::RulesModePoints), ("icpc", &t::RulesModeIcpc)];
+/// The largest penalty and the longest personal time, in minutes.
+const MAX_MINUTES: i64 = 60 * 24 * 366;
+
+/// The fields of `POST /rounds/{id}/rules`.
+#[derive(Deserialize)]
+pub struct Fields {
+    mode: Mode,
+    penalty_minutes: i64,
+    window_minutes: String,
+    freeze_at: String,
+    thaw_at: String,
+}
+
+/// The forms on the page of a round.
+pub fn forms(round: &Round, access: ContestAccess) -> Markup {
+    let now = Time::now();
+    let window = round.window_seconds.map(|seconds| seconds / 60);
+    let field = |name: &str, label: &dyn Render, value: Time| {
+        html! {
+            label { (label)
+                input name=(name) type="datetime-local" step="1" value=(value.field())
+                    readonly[!access.own];
+            }
+        }
+    };
+    html! {
+        h2 #rules { (t::RulesTitle) }
+        form.fields method="post" action={ "/rounds/" (round.id) "/rules" } {
+            (select("mode", t::RulesMode, &MODES, round.mode.text()))
+            label { (t::RulesPenalty)
+                input name="penalty_minutes" type="number" min="0" required
+                    value=(round.penalty_minutes); }
+            label { (t::RulesWindow)
+                input name="window_minutes" type="number" min="1" value=[window]; }
+            p.hint { (t::RulesWindowHint) }
+            (field("freeze_at", &t::RulesFreeze, round.freeze_at))
+            (field("thaw_at", &t::RulesThaw, round.thaw_at))
+            button { (t::RulesSave) }
+        }
+        @if round.freeze().is_on(now) {
+            p { (t::RulesFrozenSince { time: time(round.freeze_at) }) }
+            @if access.own {
+                form method="post" action={ "/rounds/" (round.id) "/thaw" } {
+                    button { (t::RulesThawNow) }
+                }
+            }
+        }
+    }
+}
+
+impl Fields {
+    fn read(&self, round: &Round, access: ContestAccess) -> Page<RoundRules> {
+        let time = |text: &str| match text.trim() {
+            "" => Ok(Time::NEVER),
+            text => Time::of_field(text).ok_or_else(|| Mistake::Time {
+                text: text.to_owned(),
+            }),
+        };
+        let window_seconds = match self.window_minutes.trim() {
+            "" => None,
+            text => match text.parse::<i64>() {
+                Ok(minutes) if (1..=MAX_MINUTES).contains(&minutes) => Some(minutes * 60),
+                _ => return Err(Mistake::PersonalTime.into()),
+            },
+        };
+        if !(0..=MAX_MINUTES).contains(&self.penalty_minutes) {
+            return Err(Mistake::Penalty.into());
+        }
+        let mut rules = RoundRules {
+            mode: self.mode,
+            penalty_minutes: self.penalty_minutes,
+            freeze_at: time(&self.freeze_at)?,
+            thaw_at: time(&self.thaw_at)?,
+            window_seconds,
+        };
+        // The form has whole seconds, but the button stores a more exact time.
+        if rules.thaw_at.field() == round.thaw_at.field() {
+            rules.thaw_at = round.thaw_at;
+        }
+        let is_bounded = round.begins != Time::ALWAYS;
+        if rules.mode == Mode::Icpc && !is_bounded {
+            return Err(Mistake::IcpcNeedsBegin.into());
+        }
+        if rules.window_seconds.is_some() && round.ends == Time::NEVER {
+            return Err(Mistake::PersonalTimeNeedsEnd.into());
+        }
+        if rules.freeze_at != Time::NEVER && rules.thaw_at < rules.freeze_at {
+            return Err(Mistake::ThawOrder.into());
+        }
+        let is_changed = (rules.freeze_at, rules.thaw_at) != (round.freeze_at, round.thaw_at);
+        if is_changed && !access.own {
+            return Err(Refusal::FreezeOwner.into());
+        }
+        Ok(rules)
+    }
+}
+
+/// `POST /rounds/{id}/rules`.
+pub async fn edit(
+    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(fields)): Checked<
+        ManagedRound,
+        Form<Fields>,
+    >,
+) -> Page {
+    let id = round.id;
+    let mut tx = app.db.begin().await?;
+    let round = contest::round(&mut tx, id).await?;
+    let round = round.ok_or(PageError::NotFound)?;
+    let rules = fields.read(&round, view.access)?;
+    contest::update_rules(&mut tx, id, &rules).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
+}
+
+/// `POST /rounds/{id}/thaw`.
+pub async fn thaw(ManagedRound(Ctx { app, .. }, view, round): ManagedRound) -> Page {
+    let id = round.id;
+    if !view.access.own {
+        return Err(Refusal::ThawOwner.into());
+    }
+    let mut tx = app.db.begin().await?;
+    contest::set_thaw(&mut tx, id, Time::now()).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
+}
+
+/// The form for the colour of a problem.
+pub fn colour_form(problem: &RoundProblem) -> Markup {
+    html! {
+        form.fields method="post" action={ "/round-problems/" (problem.id) "/colour" } {
+            label { (t::RulesColour)
+                input name="colour" pattern="#[0-9a-fA-F]{6}" value=(problem.colour); }
+            button { (t::RulesColourSave) }
+        }
+    }
+}
+
+/// The fields of `POST /round-problems/{id}/colour`.
+#[derive(Deserialize)]
+pub struct Colour {
+    colour: String,
+}
+
+/// `POST /round-problems/{id}/colour`.
+pub async fn set_colour(
+    Checked(ManagedProblem(app, problem), Form(form)): Checked<ManagedProblem, Form<Colour>>,
+) -> Page {
+    let id = problem.id;
+    let colour = form.colour.trim();
+    let digits = colour.strip_prefix('#').unwrap_or_default();
+    let is_colour = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !colour.is_empty() && !is_colour {
+        return Err(Mistake::Colour.into());
+    }
+    let mut tx = app.db.begin().await?;
+    contest::set_colour(&mut tx, id, colour).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/round-problems/{id}")).into_response())
+}

@@ -1,0 +1,396 @@
+//! Parts that several pages share.
+
+use super::error::Page;
+use super::mistake::Mistake;
+use super::storable;
+use crate::core::judgement::State;
+use crate::core::package::Manifest;
+use crate::core::password;
+use crate::core::sample::Sample;
+use crate::core::score::Score;
+use crate::core::time::Time;
+use crate::core::verdict::Verdict;
+use crate::core::visibility::Visible;
+use crate::db::submission::{Kind, Submission};
+use crate::text::{self, Message, t};
+use axum::extract::Multipart;
+use maud::{Markup, PreEscaped, Render, html};
+use std::collections::HashMap;
+
+/// Where a statement in Markdown shows the next sample, and all that are left (2025-09).
+const NEXT_SAMPLE: &str = "<p>{{nextsample}}</p>";
+const REMAINING_SAMPLES: &str = "<p>{{remainingsamples}}</p>";
+/// Rows of a list before the link to further ones.
+pub const PAGE_ROWS: i64 = 100;
+
+/// A point in time.
+pub fn time(time: Time) -> Markup {
+    match time.rfc3339() {
+        Some(machine) => html! {
+            time datetime=(machine) title=(time) { (time_words(&machine)) }
+        },
+        None if time == Time::ALWAYS => html! { (t::TimeAlways) },
+        None => html! { (t::TimeNever) },
+    }
+}
+
+/// The words for a time such as `2026-05-01T10:00:00Z`, with seconds if they are not 0.
+fn time_words(machine: &str) -> impl Message {
+    let part = |range| machine.get(range).unwrap_or_default();
+    let clock = part(11..19);
+    t::TimeWords {
+        day: part(8..10).trim_start_matches('0').to_owned(),
+        month: part(5..7).parse::<u8>().unwrap_or_default(),
+        year: part(0..4).to_owned(),
+        clock: clock.strip_suffix(":00").unwrap_or(clock).to_owned(),
+    }
+}
+
+/// A new link, to copy. The script shows its whole address instead of the path.
+pub fn new_link(id: &str, path: &str) -> Markup {
+    html! { pre id=(id) tabindex="0" { a data-address href=(path) { (path) } } }
+}
+
+/// The state of a round, with the time until it begins or ends. The script counts down.
+pub fn round_state(begins: Time, ends: Time, now: Time) -> Markup {
+    let until = |time: Time| {
+        html! {
+            time data-until datetime=(time.rfc3339().unwrap_or_default()) title=(time) {
+                (duration(now, time))
+            }
+        }
+    };
+    html! {
+        p.state {
+            @if now < begins {
+                span.chip { (t::RoundNotBegun) }
+                @if begins != Time::NEVER { span { (t::RoundBeginsIn { time: until(begins) }) } }
+            } @else if now < ends {
+                span.chip.good { (t::RoundRunning) }
+                @if ends != Time::NEVER { span { (t::RoundEndsIn { time: until(ends) }) } }
+            } @else {
+                span.chip { (t::RoundOver) }
+            }
+        }
+    }
+}
+
+/// The time between two points, in its two largest units.
+fn duration(from: Time, to: Time) -> Markup {
+    let seconds = to.0.saturating_sub(from.0).max(0) / 1_000_000;
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => t::DurationSeconds { seconds }.render(),
+        (0, 0, _) => {
+            let seconds = seconds % 60;
+            t::DurationMinutesSeconds { minutes, seconds }.render()
+        }
+        (0, _, _) => t::DurationHoursMinutes { hours, minutes }.render(),
+        _ => t::DurationDays { days, hours }.render(),
+    }
+}
+
+/// The text of an empty list: the reason, and the next step, if any.
+pub fn empty(text: impl Render, next: Option<(&str, &dyn Render)>) -> Markup {
+    html! {
+        div.empty {
+            p { (text) }
+            @if let Some((href, words)) = next { p { (button_link(href, words)) } }
+        }
+    }
+}
+
+/// A link that looks like a button.
+pub fn button_link(href: &str, words: impl Render) -> Markup {
+    html! { a.button href=(href) { (words) } }
+}
+
+/// The name of a verdict.
+pub fn verdict_words(verdict: Verdict) -> &'static dyn Message {
+    match verdict {
+        Verdict::Accepted => &t::VerdictAccepted,
+        Verdict::WrongAnswer => &t::VerdictWrongAnswer,
+        Verdict::TimeLimit => &t::VerdictTimeLimit,
+        Verdict::MemoryLimit => &t::VerdictMemoryLimit,
+        Verdict::OutputLimit => &t::VerdictOutputLimit,
+        Verdict::RunTimeError => &t::VerdictRunTimeError,
+        Verdict::CompileError => &t::VerdictCompileError,
+    }
+}
+
+/// A verdict.
+pub fn verdict(verdict: Verdict) -> Markup {
+    let class = match verdict {
+        Verdict::Accepted => "chip good",
+        Verdict::WrongAnswer | Verdict::RunTimeError | Verdict::CompileError => "chip bad",
+        Verdict::TimeLimit | Verdict::MemoryLimit | Verdict::OutputLimit => "chip limit",
+    };
+    html! { span class=(class) { (verdict_words(verdict)) } }
+}
+
+/// What the viewer may know about the result of a submission.
+pub fn status(submission: &Submission, visible: Visible) -> Markup {
+    if submission.state == State::Fault && visible.faults {
+        return html! { span.chip.bad { (t::StatusJudgeError) } };
+    }
+    if submission.state == State::Done && visible.verdict {
+        return html! { @if let Some(found) = submission.verdict { (verdict(found)) } };
+    }
+    if submission.state == State::Cancelled {
+        return html! { span.muted { (t::StatusNotJudged) } };
+    }
+    match (submission.initial_verdict, submission.state) {
+        (Some(found), _) => t::StatusInitial {
+            verdict: verdict(found),
+        }
+        .render(),
+        (None, State::Running) => html! { span.chip.busy { (t::StatusJudging) } },
+        (None, _) => html! { span.chip { (t::StatusWaiting) } },
+    }
+}
+
+/// The points that the viewer may know.
+pub fn points(submission: &Submission, visible: Visible) -> Markup {
+    match submission.score.filter(|_| visible.score) {
+        Some(score) => html! {
+            (text::score(Score(score)))
+            @if let Some(max) = submission.max_score { " / " (text::score(Score(max))) }
+        },
+        None => html! {},
+    }
+}
+
+/// A list of submissions, each with what the viewer may know about it.
+pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup {
+    html! {
+        div data-live {
+            @if list.is_empty() {
+                (empty(t::SubmissionsEmpty, None))
+            } @else {
+                div.scroll { table {
+                    thead {
+                        tr {
+                            th { (t::Submission) } th { (t::User) } th { (t::Problem) }
+                            th { (t::Language) } th { (t::Time) } th { (t::Result) }
+                            th.number { (t::Points) }
+                        }
+                    }
+                    tbody {
+                        @for (one, visible) in list {
+                            tr.ignored[one.kind == Kind::Ignored] {
+                                td { a href={ "/submissions/" (one.id) } { "#" (one.id) } }
+                                td { (one.login) }
+                                td { (one.problem_name) }
+                                td { (one.language) }
+                                td { (time(one.submitted_at)) }
+                                td {
+                                    (status(one, *visible))
+                                    @if one.kind == Kind::Ignored { " " (t::SubmissionIgnored) }
+                                    @if one.kind == Kind::Model { " " (t::SubmissionOfPackage) }
+                                }
+                                td.number { (points(one, *visible)) }
+                            }
+                        }
+                    }
+                } }
+            }
+            @if let (Some(more), Some((last, _))) = (more, list.last())
+                && i64::try_from(list.len()).is_ok_and(|rows| rows == PAGE_ROWS) {
+                p { a href={ (more) "?before=" (last.id) } { (t::SubmissionsEarlier) } }
+            }
+        }
+    }
+}
+
+/// A size of memory.
+pub fn memory(bytes: u64) -> Markup {
+    let mib = bytes.div_ceil(1 << 20);
+    t::MemoryMib { mib }.render()
+}
+
+/// A duration in milliseconds.
+pub fn milliseconds(nanoseconds: u64) -> Markup {
+    let ms = nanoseconds / 1_000_000;
+    t::Milliseconds { ms }.render()
+}
+
+/// The statement of a problem with limits and examples. `text` is its rendered Markdown, and
+/// `files` the address of its files.
+pub fn statement(manifest: &Manifest, text: Option<&str>, files: &str) -> Markup {
+    html! {
+        dl.facts {
+            @if let Some(limit) = manifest.cpu_time_ms {
+                dt { (t::StatementTimeLimit) } dd { (t::Milliseconds { ms: limit }) }
+            }
+            @if let Some(limit) = manifest.memory_bytes {
+                dt { (t::StatementMemoryLimit) } dd { (memory(limit)) }
+            }
+            @if let Some(max) = manifest.max_score {
+                dt { (t::Points) } dd { (text::score(Score(max))) }
+            }
+            @if manifest.interactive { dt { (t::StatementKind) } dd { (t::StatementInteractive) } }
+        }
+        @for statement in manifest.statements.iter().filter(|one| one.is_pdf) {
+            p {
+                a href={ (files) "/" (statement.language) ".pdf" } {
+                    (t::StatementPdf { language: &statement.language })
+                }
+            }
+        }
+        @for source in &manifest.sources {
+            p {
+                a href={ (files) "/" (source.language) ".tex" } {
+                    (t::StatementLatex { language: &source.language })
+                }
+            }
+        }
+        (with_samples(text.unwrap_or_default(), &manifest.samples))
+    }
+}
+
+/// A statement with its samples, where it shows them itself or at its end.
+fn with_samples(mut text: &str, samples: &[Sample]) -> Markup {
+    let mut samples = (1..).zip(samples);
+    let mut parts = Vec::new();
+    loop {
+        let marks = [(NEXT_SAMPLE, 1), (REMAINING_SAMPLES, usize::MAX)];
+        let marks = marks.map(|(mark, count)| Some((text.find(mark)?, mark.len(), count)));
+        let first = marks.into_iter().flatten().min();
+        let (end, length, count) = first.unwrap_or((text.len(), 0, usize::MAX));
+        parts.push(html! {
+            @if end > 0 { div.statement { (PreEscaped(&text[..end])) } }
+            @for (number, one) in samples.by_ref().take(count) { (sample(number, one)) }
+        });
+        if first.is_none() {
+            return html! { @for part in &parts { (part) } };
+        }
+        text = &text[end + length..];
+    }
+}
+
+fn sample(number: i32, sample: &Sample) -> Markup {
+    html! {
+        h2 { (t::StatementExample { number }) }
+        div.samples {
+            div { h3 { (t::StatementInput) } pre tabindex="0" { "\n" (sample.input) } }
+            div { h3 { (t::StatementOutput) } pre tabindex="0" { "\n" (sample.output) } }
+        }
+    }
+}
+
+/// A choice between the values of an enumeration.
+pub fn select(
+    name: &str,
+    label: impl Render,
+    values: &[(&str, &dyn Render)],
+    chosen: &str,
+) -> Markup {
+    html! {
+        label {
+            (label)
+            select name=(name) {
+                @for (value, words) in values {
+                    option value=(value) selected[*value == chosen] { (words) }
+                }
+            }
+        }
+    }
+}
+
+/// An input for a password.
+pub fn password_input(label: impl Render, name: &str, kind: &str) -> Markup {
+    html! {
+        label { (label)
+            input name=(name) type="password" autocomplete=(kind) required
+                minlength=(password::LENGTHS.start()) maxlength=(password::LENGTHS.end());
+        }
+    }
+}
+
+/// Checks the length of a name.
+pub fn check_name(name: &str, max: usize) -> Page<()> {
+    let length = name.trim().chars().count();
+    if (1..=max).contains(&length) {
+        return Ok(());
+    }
+    Err(Mistake::Name { max }.into())
+}
+
+/// An uploaded file of a form with several parts, and the text of its other fields.
+pub struct Upload {
+    pub file_name: String,
+    pub content: Vec<u8>,
+    pub fields: HashMap<String, String>,
+}
+
+impl Upload {
+    /// Reads a form whose file has the name `file`.
+    ///
+    /// # Errors
+    /// The form is malformed or too large.
+    pub async fn read(mut form: Multipart) -> Page<Upload> {
+        let mut upload = Upload {
+            file_name: String::new(),
+            content: Vec::new(),
+            fields: HashMap::new(),
+        };
+        while let Some(part) = form.next_field().await? {
+            let name = part.name().unwrap_or_default().to_owned();
+            if name == "file" {
+                upload.file_name = part.file_name().unwrap_or_default().to_owned();
+                upload.content = part.bytes().await?.to_vec();
+            } else {
+                let text = String::from_utf8(part.bytes().await?.to_vec());
+                let text = text.map_err(|_| Mistake::FieldNotUtf8)?;
+                storable::check(&name, &text)?;
+                upload.fields.insert(name, text);
+            }
+        }
+        Ok(upload)
+    }
+
+    /// The text of a field; empty if it is absent.
+    pub fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Locales, at_once};
+
+    fn words(tag: &str, text: &str) -> String {
+        let locales = Locales::built_in();
+        let machine = Time::of_field(text)
+            .and_then(Time::rfc3339)
+            .expect("a time");
+        at_once(locales.find(tag).expect("a language"), || {
+            time_words(&machine).render().into_string()
+        })
+    }
+
+    #[test]
+    fn times_name_the_month_and_leave_out_seconds_of_zero() {
+        assert_eq!(words("en", "2026-05-01T10:00:00"), "1 May 2026, 10:00");
+        assert_eq!(
+            words("en", "2026-12-31T00:00:07"),
+            "31 December 2026, 00:00:07"
+        );
+        assert_eq!(words("en", "2026-10-10T10:10:00"), "10 October 2026, 10:10");
+        assert_eq!(words("de", "2026-03-01T10:00:00"), "1. März 2026, 10:00");
+        assert_eq!(words("pl", "2026-03-01T10:00:00"), "1 marca 2026, 10:00");
+        assert_eq!(time(Time::NEVER).into_string(), "never");
+        assert_eq!(time(Time::ALWAYS).into_string(), "from the start");
+    }
+
+    #[test]
+    fn durations_have_their_two_largest_units() {
+        let words = |seconds: i64| duration(Time(0), Time(seconds * 1_000_000)).into_string();
+        assert_eq!(words(59), "59 s");
+        assert_eq!(words(61), "1 min 1 s");
+        assert_eq!(words(3600), "1 h 0 min");
+        assert_eq!(words(90_000), "1 day 1 h");
+        assert_eq!(words(180_000), "2 days 2 h");
+    }
+}
