@@ -47,8 +47,8 @@ impl<'a> Source<'a> {
 }
 
 impl Suite {
-    /// Returns the suite of a single source among these suites, by its extension, whose case matters
-    /// only if two suites have extensions that differ in case, and by its content.
+    /// Returns the suite of a single source among these suites, by its extension and its content.
+    /// The case of an extension matters only if two suites have extensions that differ in case.
     ///
     /// ```
     /// use millibox_languages::suite::{Suite, Suites};
