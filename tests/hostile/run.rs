@@ -226,7 +226,6 @@ fn check_start(result: &RunResult) -> Result<(), CaseError> {
         Some(Hint::Template(TemplateProblem::Unfit(
             Unfit::Backend
             | Unfit::SeparatePid1
-            | Unfit::Loopback
             | Unfit::MountBelowTmpfs
             | Unfit::Seccomp
             | Unfit::RootInside

@@ -64,10 +64,6 @@ impl<'a> Scene<'a> {
                 set_mode(&path("attack"), 0o644);
             }
         }
-        if case.copy && case.wants(With::Loopback) {
-            let why = "a template cannot have a loopback interface";
-            return Err(CaseError::Skipped(why.to_owned()));
-        }
         if case.copy {
             let launcher = compile::launcher(&machine.executables)?;
             copy(&launcher, &path("launcher"), 0o755)?;
@@ -128,6 +124,14 @@ impl<'a> Scene<'a> {
                 | With::FileCapabilities
                 | With::Device
                 | With::Program => world.read_only(self.path("shared"), "/shared"),
+                With::Standard => World::standard()
+                    .mounts()
+                    .iter()
+                    .filter(|mount| {
+                        let mut known = world.mounts().iter();
+                        !known.any(|other| other.path() == mount.path())
+                    })
+                    .fold(world.clone(), |world, mount| world.mount(mount.clone())),
                 With::Loopback => world.network(Network::Loopback),
                 With::Root => world.uid(0).gid(0),
                 With::Cgroups => {

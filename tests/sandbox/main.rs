@@ -29,6 +29,7 @@ mod results;
 mod rlimits;
 mod seccomp;
 mod setbacks;
+mod standard;
 mod supervisor_arguments;
 mod terminals;
 mod worlds;

@@ -216,7 +216,7 @@ fn ids_cannot_be_changed_by_program() {
 // --- UTS, time, cgroup -----------------------------------------------------------------
 
 #[test]
-fn host_and_domain_name_are_empty() {
+fn host_name_is_the_sandboxs_and_domain_name_is_empty() {
     let supervisor = supervisor();
     let output = run_probe(&supervisor, &["host"]);
     assert_eq!(
@@ -224,7 +224,7 @@ fn host_and_domain_name_are_empty() {
             output.value("host").as_str(),
             output.value("domain").as_str()
         ),
-        ("", "")
+        ("millibox", "")
     );
 }
 

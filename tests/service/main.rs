@@ -6,6 +6,7 @@ mod console;
 mod faults;
 mod go_judge;
 mod judge0;
+mod machine;
 mod overload;
 mod owners;
 mod piston;

@@ -8,7 +8,7 @@ use crate::compile::{
 };
 use crate::files::{HostError, NameFault, StoreError};
 use crate::staging::{StagingAction, StagingError};
-use crate::suite::{ChoiceError, Fault, FaultKind, Faults, Place, Suggestion};
+use crate::suite::{ChoiceError, Fault, FaultKind, Faults, Library, Place, Suggestion};
 use millibox::{Backend, EndReason, Outcome, ProcessEnd, RunResult};
 use millibox_golden::assert_messages;
 use rustix::io::Errno;
@@ -256,6 +256,10 @@ fn compile_messages() -> Messages {
         "InternalError::Prepare" => InternalError::Prepare {
             title: title(),
             error: Box::new(BuildError::new(Refusal::Signaled(9), "")),
+        },
+        "InternalError::NotPrepared" => InternalError::NotPrepared {
+            title: title(),
+            library: Library::Common,
         },
         "SourceAction::Resolve" => source(SourceAction::Resolve),
         "SourceAction::Open" => source(SourceAction::Open),

@@ -139,9 +139,13 @@ impl Executable {
         for (name, value) in &self.env {
             request = request.env(name, fill_memory(value, limits.memory));
         }
-        match self.prepared_in(world, limits) {
+        let world = match self.memory_limit(limits) {
+            Some(memory) => world.clone().memory(memory),
+            None => world.clone(),
+        };
+        match self.prepared_in(&world, limits) {
             Some(prepared) => request.prepared(&prepared).may_start_cold(true),
-            None => request.world(world),
+            None => request.world(&world),
         }
     }
 

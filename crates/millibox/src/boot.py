@@ -4,12 +4,16 @@
 # The arguments are the path of libmillibox_ready.so and the modules to import.
 import sys
 
+# A program may replace or delete what it finds in `builtins` and in modules. The functions of this
+# file therefore use their own builtins, and `_keep` keeps what they need to end a program.
+__builtins__ = dict(vars(__builtins__))
+
 
 def _prepare():
     # Import these modules for the whole file, because an import in a copy would touch memory.
-    global atexit, gc, io, os, runpy, threading, time, SourceFileLoader
+    global gc, io, os, runpy, threading, time, SourceFileLoader
     at_start = set(sys.modules)
-    import atexit, builtins, ctypes, gc, io, os, runpy, threading, time, types
+    import builtins, ctypes, gc, io, os, runpy, threading, time, types
     from importlib.machinery import BuiltinImporter, SourceFileLoader
 
     fork_handlers = _fork_handlers()
@@ -36,13 +40,12 @@ def _prepare():
     # The options before this program's "-c". A run with the same options can use this interpreter.
     options = sys.orig_argv[1:] if hasattr(sys, "orig_argv") else ["-c"]
     options = options[: options.index("-c")]
-    flush_all = ctypes.pythonapi.fflush
     read_bytes = ctypes.string_at
     encoding = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
     original_argv = sys.orig_argv[:1] if hasattr(sys, "orig_argv") else None
     sys.argv[:] = [""]
     streams = _prepare_streams()
-    known = _known_modules()
+    _keep(ctypes, gc, types)
     seed = None
     has_handlers = not all(_is_needless(one) for handlers in fork_handlers for one in handlers)
     if not has_handlers and "random" in sys.modules:
@@ -108,15 +111,54 @@ def _prepare():
     fresh.__loader__ = BuiltinImporter
     fresh.__dict__.update(__annotations__={}, __builtins__=builtins)
     sys.modules["__main__"] = fresh
-    status = 0
+    return kind, code, directory, fresh
+
+
+def _keep(ctypes, gc, types):
+    """Keeps what is needed to end a program, and what the interpreter uses although it is private.
+
+    A program may have replaced the same objects in their modules.
+    """
+    global modules, known, sys_scope, base, module_scope, weak_reference, collect, signal, kill
+    global run_exit_functions, exit_now, flush_all, print_error, print_unraisable, write_error
+    global write_object, print_object, c_stderr, leave_call, call_depth, unraisable_arguments
+    global process_id, get_trace, set_trace, get_profile, set_profile, own_shutdown
+    import _signal, _weakref, atexit
+
+    python = ctypes.pythonapi
+    anything = ctypes.py_object
+    modules, sys_scope, known = sys.modules, vars(sys), _known_modules()
+    base, module_scope = BaseException, vars(types.ModuleType)["__dict__"].__get__
+    weak_reference, collect, signal = _weakref.ref, gc.collect, _signal
+    get_trace, set_trace, get_profile = sys.gettrace, sys.settrace, sys.getprofile
+    set_profile, own_shutdown = sys.setprofile, threading._shutdown
+    run_exit_functions = atexit._run_exitfuncs
+    exit_now, kill, process_id = os._exit, os.kill, os.getpid
+    flush_all = python.fflush
+    print_error, print_unraisable = sys.__excepthook__, sys.__unraisablehook__
+    write_error = python.PySys_WriteStderr
+    write_object = python.PyFile_WriteObject
+    write_object.argtypes = anything, anything, ctypes.c_int
+    c_stderr = ctypes.c_void_p.in_dll(python, "stderr")
+    print_object = python.PyObject_Print
+    print_object.argtypes = anything, ctypes.c_void_p, ctypes.c_int
+    # The frame of this file and its call of `exec`. Newer versions count only Python's frames.
+    leave_call = python.Py_LeaveRecursiveCall
+    leave_call.restype = None
+    call_depth = 2 if sys.version_info < (3, 12) else 0
+    # The argument of `sys.unraisablehook` has a type without a name.
+    seen = []
+
+    class Failing:
+        def __del__(self):
+            raise ValueError
+
+    sys.unraisablehook = lambda arguments: seen.append(type(arguments))
     try:
-        _execute(kind, code, directory, fresh)
-    except SystemExit as end:
-        status = _exit_status(end)
-    except BaseException as error:
-        status = _show(error)
-    del fresh
-    _finish(status, known, flush_all)
+        Failing()
+    finally:
+        sys.unraisablehook = sys.__unraisablehook__
+    unraisable_arguments = seen[0]
 
 
 def _change_environment(own, environment):
@@ -171,10 +213,10 @@ def _known_modules():
 def _new_modules(known):
     """Returns the names of the modules that were imported after the call of `_known_modules`."""
     names, last = known
-    if last not in sys.modules:
-        return [name for name in sys.modules if name not in names]
+    if last not in modules:
+        return [name for name in modules if name not in names]
     new = []
-    for name in reversed(sys.modules):
+    for name in reversed(modules):
         if name == last:
             break
         new.append(name)
@@ -318,115 +360,241 @@ def _open_stream(number, encoding, errors):
     return stream
 
 
-def _execute(kind, code, directory, main):
+def _start(kind, code, directory, main):
+    """Returns the function that runs the program, and its arguments."""
+    for _ in range(call_depth):
+        leave_call()
     scope = main.__dict__
     if kind == "command":
         sys.path[0] = ""
-        source = code + "\n"
-        exec(compile(source, "<string>", "exec"), scope)
-    elif kind == "stdin":
+        return exec, (compile(code + "\n", "<string>", "exec"), scope)
+    if kind == "stdin":
         sys.path[0] = ""
-        source = sys.stdin.buffer.read()
-        exec(compile(source, "<stdin>", "exec"), scope)
-    elif kind == "module":
+        return exec, (compile(sys.stdin.buffer.read(), "<stdin>", "exec"), scope)
+    if kind == "module":
         sys.path[0] = os.getcwd()
-        runpy._run_module_as_main(code)
-    else:
-        path, content = code
-        if isinstance(content, OSError):
-            sys.stderr.write(
-                f"{sys.executable}: can't open file {os.path.abspath(path)!r}:"
-                f" [Errno {content.errno}] {content.strerror}\n"
-            )
-            raise SystemExit(2)
-        if sys.version_info >= (3, 9) and not path.startswith("/"):
-            path = os.getcwd() + "/" + path.removeprefix("./")
-        main.__loader__ = SourceFileLoader("__main__", path)
-        main.__file__ = path
-        main.__cached__ = None
-        sys.path[0] = directory
-        exec(compile(content, path, "exec"), scope)
+        return runpy._run_module_as_main, (code,)
+    path, content = code
+    if isinstance(content, OSError):
+        sys.stderr.write(
+            f"{sys.executable}: can't open file {os.path.abspath(path)!r}:"
+            f" [Errno {content.errno}] {content.strerror}\n"
+        )
+        raise SystemExit(2)
+    if sys.version_info >= (3, 9) and not path.startswith("/"):
+        path = os.getcwd() + "/" + path
+    main.__loader__ = SourceFileLoader("__main__", path)
+    main.__file__ = path
+    main.__cached__ = None
+    sys.path[0] = directory
+    return exec, (compile(content, path, "exec"), scope)
+
+
+# The functions below do what the interpreter does in C when a program has ended: pymain_run_python,
+# PyErr_PrintEx and Py_FinalizeEx of CPython. A program can replace the objects that these functions
+# use, so each use may raise any exception.
+
+
+def _end():
+    """Ends the process as the interpreter does, except that it keeps the template's modules."""
+    global failure
+    error, failure = failure, None
+    status = 1
+    try:
+        if sys.getrecursionlimit() < 200:
+            sys.setrecursionlimit(200)
+        if kind in ("file", "stdin"):
+            _flush_quietly("stderr", "stdout")
+        status = 0 if error is None else _status_of(error)
+        # What the interpreter does in the end, after it has run all functions of the program.
+        is_interrupted = type(error) is KeyboardInterrupt and kind != "module"
+        del error
+        if not _tear_down():
+            status = 120
+        if is_interrupted:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            kill(process_id(), signal.SIGINT)
+    finally:
+        flush_all(None)
+        exit_now(status)
+
+
+def _status_of(error):
+    """Reports the exception that ended a program. Returns the exit status."""
+    traceback = base.__traceback__.__get__(error)
+    while traceback is not None and traceback.tb_frame.f_globals is globals_of_boot:
+        traceback = traceback.tb_next
+    base.__traceback__.__set__(error, traceback)
+    if issubclass(type(error), SystemExit):
+        return _exit_status(error)
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
+    if "excepthook" not in sys_scope:
+        write_error(b"sys.excepthook is missing\n")
+        print_error(type(error), error, traceback)
+        return 1
+    failure = _failure_of(sys_scope["excepthook"], type(error), error, traceback)
+    if failure is None:
+        return 1
+    if issubclass(type(failure), SystemExit):
+        return _exit_status(failure)
+    write_error(b"Error in sys.excepthook:\n")
+    print_error(type(failure), failure, base.__traceback__.__get__(failure))
+    write_error(b"\nOriginal exception was:\n")
+    print_error(type(error), error, traceback)
+    return 1
+
+
+def _failure_of(function, *arguments):
+    """Calls a function. Returns the exception that it raises, without this function's frame."""
+    failure = None
+    try:
+        function(*arguments)
+    except BaseException as error:
+        failure = error
+    if failure is not None:
+        traceback = base.__traceback__.__get__(failure)
+        base.__traceback__.__set__(failure, traceback.tb_next)
+    return failure
 
 
 def _exit_status(end):
-    code = end.code
+    code = end
+    try:
+        code = end.code
+    except BaseException:
+        pass
     if code is None:
         return 0
-    if isinstance(code, int):
-        return code & 0xFF if -(2**31) <= code < 2**31 else 0xFF
+    if issubclass(type(code), int):
+        code = int.__add__(code, 0)
+        return code & 0xFF if -(2**63) <= code < 2**63 else 0xFF
+    stream = sys_scope.get("stderr")
     try:
-        sys.stdout.flush()
-    except Exception:
-        pass
-    sys.stderr.write(f"{code}\n")
-    return 1
-
-
-def _show(error):
-    """Prints the traceback without the frames of this file. Returns the exit status."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_globals is globals_of_boot:
-        traceback = traceback.tb_next
-    error.__traceback__ = traceback
-    try:
-        sys.stdout.flush()
-    except Exception:
-        pass
-    try:
-        sys.excepthook(type(error), error, traceback)
-    except SystemExit as end:
-        return _exit_status(end)
+        if stream is None:
+            print_object(code, c_stderr, 1)
+        else:
+            write_object(code, stream, 1)
     except BaseException:
-        import traceback as formatter
-
-        sys.stderr.write("Error in sys.excepthook:\n")
-        formatter.print_exc()
-    if isinstance(error, KeyboardInterrupt):
-        import signal
-
-        _flush()
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+        pass
+    write_error(b"\n")
     return 1
+
+
+def _report(failure, culprit):
+    """Reports an exception as `PyErr_WriteUnraisable` does, without the frame of this file."""
+    traceback = base.__traceback__.__get__(failure).tb_next
+    arguments = unraisable_arguments((type(failure), failure, traceback, None, culprit))
+    hook = sys_scope.get("unraisablehook", print_unraisable)
+    if _failure_of(hook, arguments) is not None and hook is not print_unraisable:
+        _failure_of(print_unraisable, arguments)
+
+
+def _flush_quietly(*names):
+    for name in names:
+        stream = sys_scope.get(name)
+        if stream is not None:
+            _failure_of(lambda: stream.flush())
 
 
 def _flush():
-    failed = False
-    for stream in (sys.stdout, sys.stderr):
-        if stream is None or getattr(stream, "closed", False):
+    """Flushes standard output and error. Returns whether this succeeded."""
+    succeeded = True
+    for name in ("stdout", "stderr"):
+        stream = sys_scope.get(name)
+        closed, failure = [stream is None], None
+        _failure_of(lambda: closed.append(bool(stream.closed)))
+        if closed[-1]:
             continue
         try:
             stream.flush()
-        except Exception:
-            failed = failed or stream is sys.stdout
-    return failed
+        except BaseException as error:
+            failure = error
+        if failure is not None:
+            succeeded = False
+            if name == "stdout":
+                _report(failure, stream)
+    return succeeded
 
 
-def _finish(status, known, flush_all):
-    """Ends as the interpreter does, but does not tear down the modules of the template."""
+def _tear_down():
+    """Runs what a program left to run at its end. Returns whether all output was written."""
+    if "threading" in modules:
+        _wait_for_threads(modules["threading"])
+    set_profile(profile)
+    set_trace(trace)
     try:
-        threading._shutdown()
-    except BaseException as error:
-        _show(error)
-    atexit._run_exitfuncs()
-    failed = _flush()
+        run_exit_functions()
+    except BaseException:
+        # Only versions before 3.10 raise the last exception, which they have printed.
+        pass
+    set_trace(None)
+    set_profile(None)
+    succeeded = _flush()
+    collect()
+    for name in ("path", "argv", "meta_path", "last_type", "last_value", "last_traceback"):
+        sys_scope[name] = None
+    sys_scope.pop("last_exc", None)
+    sys_scope.update({name: sys_scope.get(f"__{name}__") for name in ("stdin", "stdout", "stderr")})
+    # Without this module, the interpreter prints tracebacks without the lines of the source.
+    modules.pop("io", None)
     # Drop the modules of the run, so that open files are flushed and finalizers run.
-    scopes = []
-    for name in ["__main__"] + _new_modules(known):
-        module = sys.modules.pop(name, None)
-        if isinstance(module, type(sys)):
-            scopes.append(module.__dict__ if name != "__main__" else None)
-    del module
-    gc.collect()
-    for scope in scopes:
-        for name in list(scope or ()):
-            if name != "__builtins__":
-                scope[name] = None
-    gc.collect()
-    failed = _flush() or failed
-    flush_all(None)
-    os._exit(120 if failed and status == 0 else status)
+    references = []
+    names = [name for name in ["__main__", *_new_modules(known)] if name in modules]
+    for name in names:
+        if issubclass(type(modules[name]), type(sys)):
+            references.append(weak_reference(modules[name]))
+        modules[name] = None
+    for name in names:
+        modules.pop(name, None)
+    collect()
+    for reference in reversed(references):
+        if (module := reference()) is not None:
+            _clear(module_scope(module))
+    module = None
+    collect()
+    # The interpreter flushes the streams once more when it frees them.
+    _flush_quietly("stdout", "stderr")
+    return succeeded
+
+
+def _wait_for_threads(module):
+    failure = shutdown = None
+    try:
+        shutdown = module._shutdown
+        shutdown()
+    except BaseException as error:
+        failure = error
+    # Without a template, most programs do not import the module, so it fails only here if a program
+    # has damaged what the module needs.
+    is_needless = shutdown is own_shutdown and type(failure) is not KeyboardInterrupt
+    if failure is not None and not is_needless:
+        _report(failure, module)
+
+
+def _clear(scope):
+    """Empties the dictionary of a module in the order of `_PyModule_Clear`."""
+    names = [name for name in scope or () if type(name) is str and name != "__builtins__"]
+    first = [name for name in names if name.startswith("_") and not name.startswith("__")]
+    for name in first + names:
+        if scope.get(name) is not None:
+            scope[name] = None
 
 
 globals_of_boot = globals()
-_prepare()
+kind, failure = None, None
+program = _prepare()
+# Each Python function that is active here would be visible to the program, in its stack.
+try:
+    kind = program[0]
+    function, arguments = _start(*program)
+    program = None
+    function(*arguments)
+except base as error:
+    failure = error
+trace, profile = get_trace(), get_profile()
+set_trace(None)
+set_profile(None)
+function = arguments = program = None
+_end()

@@ -46,11 +46,20 @@ pub fn mount_to_wire(mount: &Mount) -> wire::Mount {
             read_only: *read_only,
             no_exec: *no_exec,
         },
-        Mount::Proc(ProcMount { at, processes_only }) => wire::Mount::Proc {
+        Mount::Proc(ProcMount {
+            at,
+            processes_only,
+            system,
+        }) => wire::Mount::Proc {
             at: bytes(at),
             processes_only: *processes_only,
+            system: system.map(|memory| wire::SystemFiles { memory }),
         },
         Mount::Devices { at } => wire::Mount::Devices { at: bytes(at) },
+        Mount::Etc { at, home } => wire::Mount::Etc {
+            at: bytes(at),
+            home: bytes(home),
+        },
         Mount::CreateDir { path, mode } => wire::Mount::CreateDir {
             path: bytes(path),
             mode: *mode,

@@ -42,6 +42,17 @@ pub enum Mount {
         /// The directory.
         at: PathBuf,
     },
+    /// A directory with the configuration that programs expect in /etc. passwd, group, hosts,
+    /// hostname and nsswitch.conf are written for the run: they name the run's user and the host
+    /// `millibox`, and no account of the host. Some files without secrets, such as localtime, are
+    /// copies of the host's.
+    #[non_exhaustive]
+    Etc {
+        /// The directory.
+        at: PathBuf,
+        /// The home directory of the run's user.
+        home: PathBuf,
+    },
     /// Creates a directory with exactly this mode. Fails if the path exists.
     #[non_exhaustive]
     CreateDir {
@@ -126,7 +137,15 @@ impl Mount {
         ProcMount {
             at: at.into(),
             processes_only: false,
+            system: None,
         }
+    }
+
+    /// A directory with the configuration that programs expect in /etc. `home` is the home
+    /// directory of the run's user.
+    pub fn etc(at: impl Into<PathBuf>, home: impl Into<PathBuf>) -> Mount {
+        let (at, home) = (at.into(), home.into());
+        Mount::Etc { at, home }
     }
 
     /// A directory with the devices null, zero, full, random and urandom.
@@ -166,7 +185,8 @@ impl Mount {
             Mount::Bind(BindMount { at, .. })
             | Mount::Tmpfs(TmpfsMount { at, .. })
             | Mount::Proc(ProcMount { at, .. })
-            | Mount::Devices { at } => at,
+            | Mount::Devices { at }
+            | Mount::Etc { at, .. } => at,
             Mount::CreateDir { path, .. }
             | Mount::CreateFile { path, .. }
             | Mount::Symlink { path, .. }
@@ -314,6 +334,7 @@ impl TmpfsMount {
 pub struct ProcMount {
     pub(crate) at: PathBuf,
     pub(crate) processes_only: bool,
+    pub(crate) system: Option<Option<u64>>,
 }
 
 impl ProcMount {
@@ -321,6 +342,19 @@ impl ProcMount {
     #[must_use]
     pub fn processes_only(mut self) -> ProcMount {
         self.processes_only = true;
+        self
+    }
+
+    /// Shows the directories of processes, and files that describe the machine as the run may use
+    /// it: cpuinfo, filesystems, loadavg, meminfo, stat, uptime, version and some of sys. They do
+    /// not change while the run lives, and contain no load or times of the host.
+    ///
+    /// meminfo states the memory of the machine, unless [`World::memory`](crate::World::memory)
+    /// sets another value.
+    #[must_use]
+    pub fn system_files(mut self) -> ProcMount {
+        self.processes_only = true;
+        self.system = Some(None);
         self
     }
 }

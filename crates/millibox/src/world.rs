@@ -1,7 +1,7 @@
 //! The world of a program: the files, ids, network and system calls that it sees.
 
 use crate::convert;
-use crate::{Error, Mount, RequestMistake, WorldProblem};
+use crate::{Error, Mount, ProcMount, RequestMistake, TmpfsMount, WorldProblem};
 use millibox_seccomp::{Arch, Program};
 use millibox_wire::{Located, Source};
 use rustix::fs::{
@@ -66,6 +66,26 @@ pub enum Network {
 const SYSTEM: [&str; 6] = ["/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"];
 /// The files that the loader and `update-alternatives` need.
 const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
+/// Directories that libraries read: fonts and the certificates of authorities. Those of Java
+/// begin with `java`.
+const CONFIGURATION_DIRECTORIES: [&str; 2] = ["/etc/fonts", "/etc/ssl/certs"];
+/// The bounds of /dev/shm.
+const SHARED_MEMORY_BYTES: u64 = 256 << 20;
+const SHARED_MEMORY_INODES: u64 = 20_000;
+
+/// The /dev/shm of a world: a tmpfs in which shm_open(3) and sem_open(3) create their files.
+fn shared_memory() -> TmpfsMount {
+    Mount::tmpfs("/dev/shm")
+        .size_limit(SHARED_MEMORY_BYTES)
+        .inode_limit(SHARED_MEMORY_INODES)
+}
+
+/// The number without its binary digits after the first four.
+fn rounded_down(bytes: u64) -> u64 {
+    let digits = u64::BITS - bytes.leading_zeros();
+    let dropped = digits.saturating_sub(4);
+    bytes >> dropped << dropped
+}
 
 impl World {
     /// Returns a world with an empty read-only root, the default seccomp profile and no network.
@@ -95,6 +115,76 @@ impl World {
                     .mount(Mount::tmpfs("/tmp"))
             })
             .clone()
+    }
+
+    /// Returns the minimal world with what programs expect of a usual machine in addition: a
+    /// bounded /dev/shm, names of users and hosts and other configuration in /etc, and the files
+    /// in /proc that describe the machine ([`ProcMount::system_files`](crate::ProcMount)). The
+    /// home directory of the run's user is /tmp.
+    ///
+    /// ```
+    /// use millibox::World;
+    ///
+    /// let world = World::standard().memory(64 << 20);
+    /// assert!(world.mounts().iter().any(|mount| mount.path().ends_with("shm")));
+    /// ```
+    pub fn standard() -> World {
+        static STANDARD: OnceLock<World> = OnceLock::new();
+        STANDARD
+            .get_or_init(|| {
+                World::minimal()
+                    .mount(shared_memory())
+                    .configuration("/tmp")
+                    .mount(Mount::proc("/proc").system_files())
+            })
+            .clone()
+    }
+
+    /// Adds the configuration that programs expect in /etc ([`Mount::etc`]), and those of its
+    /// directories that contain no secrets, read-only.
+    #[must_use]
+    pub fn configuration(mut self, home: impl Into<PathBuf>) -> World {
+        self = self.mount(Mount::etc("/etc", home));
+        let java = std::fs::read_dir("/etc").into_iter().flatten().flatten();
+        let java = java
+            .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"java"))
+            .map(|entry| entry.path());
+        for path in CONFIGURATION_DIRECTORIES
+            .map(PathBuf::from)
+            .into_iter()
+            .chain(java)
+        {
+            if path.is_dir() {
+                self = self.read_only(&path, &path);
+            }
+        }
+        self
+    }
+
+    /// Sets the memory that the world's /proc/meminfo states, rounded down to four binary digits,
+    /// so that runs with similar limits share their template. This is no limit. A world without
+    /// [`system_files`](crate::ProcMount::system_files) does not change.
+    #[must_use]
+    pub fn memory(self, bytes: u64) -> World {
+        let memory = Some(rounded_down(bytes));
+        let is_other = |mount: &Mount| match mount {
+            Mount::Proc(ProcMount { system, .. }) => system.is_some_and(|stated| stated != memory),
+            _ => false,
+        };
+        if !self.mounts.iter().any(is_other) {
+            return self;
+        }
+        self.with(|world| {
+            for mount in &mut world.mounts {
+                if let Mount::Proc(ProcMount {
+                    system: Some(stated),
+                    ..
+                }) = mount
+                {
+                    *stated = memory;
+                }
+            }
+        })
     }
 
     /// Adds the system's programs and libraries, read-only.

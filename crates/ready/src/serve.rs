@@ -120,8 +120,12 @@ unsafe extern "C" fn serve_runs(template: usize) -> ! {
         // The id maps of pid1 can be written only while its memory is dumpable (proc(5)). No run
         // exists at this point.
         let _ = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
-        let namespaces =
+        let mut namespaces =
             libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;
+        // SAFETY: the template outlives this function, and no other code uses it now.
+        if unsafe { (*shared.0).setup.has_own_network } {
+            namespaces |= libc::CLONE_NEWNET;
+        }
         let how = Clone {
             flags: (namespaces | libc::CLONE_VM) as u64,
             into_cgroup: None,
@@ -187,7 +191,7 @@ fn prepare(shared: &Shared) -> Result<(), (u32, Step, Errno)> {
     }
     // SAFETY: the template waits.
     let template = unsafe { &*shared.0 };
-    run_mounts::carry_out(&template.setup.mounts, template.procfs)?;
+    run_mounts::carry_out(&template.setup.mounts, template.procfs, true)?;
     // A directory of the template's own tmpfs would be shared by all runs.
     calls::chdir(c"/").map_err(at(Step::WorkingDirectory))?;
     run_mounts::give_up_capabilities().map_err(at(Step::Capabilities))?;

@@ -38,13 +38,15 @@ pub fn profile_with_loopback(name: &str) -> Option<Policy> {
     Some(policy.with_rules_before(loopback))
 }
 
-/// The `default` profile for a program that has its own terminal, which ends with the run.
+/// The `default` profile for a program that has a loopback interface and its own terminal, which
+/// ends with the run.
 ///
 /// The program may make the terminal its controlling terminal and set the terminal's modes and
 /// foreground group, as shells and line editors do.
 pub fn profile_with_terminal() -> Policy {
     let parse = |text: &str| -> Policy { text.parse().expect("the tests parse every profile") };
     parse(include_str!("../profiles/default.toml"))
+        .with_rules_before(parse(include_str!("../profiles/loopback.toml")))
         .with_rules_before(parse(include_str!("../profiles/terminal.toml")))
 }
 

@@ -255,6 +255,13 @@ fn messages_of_the_service_match_the_golden_files() {
                     retry_after: second,
                 },
             ),
+            (
+                "Refusal::Preparing",
+                &Refusal::Preparing {
+                    title: "Go".to_owned(),
+                    retry_after: second,
+                },
+            ),
             ("Refusal::Draining", &Refusal::Draining),
             (
                 "Refusal::TooMuchMemory",

@@ -169,12 +169,14 @@ fn prepare(prepared: &Prepared) -> core::result::Result<(), Failure> {
     // Before this step, the streams are the supervisor's, which all runs would share. The target
     // inherits the new ones, and replaces those that the request gives.
     null::replace_standard_streams(runner).map_err(at(Step::Descriptors))?;
-    run_mounts::carry_out(prepared.mounts, runner.procfs).map_err(|(object, step, errno)| {
-        Failure {
+    // The copies of a template may mount a procfs only while the template's own one is whole.
+    let system_files = prepared.program.is_none();
+    run_mounts::carry_out(prepared.mounts, runner.procfs, system_files).map_err(
+        |(object, step, errno)| Failure {
             object,
             ..Failure::new(step, errno)
-        }
-    })?;
+        },
+    )?;
     if prepared.makes_namespaces {
         limit_namespaces(runner.procfs);
     }

@@ -86,6 +86,7 @@ pub struct Prepared<'a> {
     pub uid: u32,
     pub gid: u32,
     pub mounts: &'a [(u32, RunMount)],
+    pub network: Network,
     /// Whether runs may create namespaces.
     pub makes_namespaces: bool,
     /// The seccomp program that the target attaches; `None` if the target has inherited it.

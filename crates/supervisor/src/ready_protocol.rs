@@ -26,6 +26,8 @@ pub struct Setup {
     pub mounts: Vec<(u32, RunMount)>,
     /// The seccomp program that a copy attaches.
     pub seccomp: Option<Vec<u8>>,
+    /// Whether each run has its own network namespace.
+    pub has_own_network: bool,
 }
 
 /// The first byte of messages.

@@ -19,6 +19,9 @@ pub enum RunMount {
     Proc {
         path: CString,
         options: CString,
+        /// Files and directories of the template that describe the machine, and the names in the
+        /// procfs on which they are mounted.
+        files: Vec<(CString, CString)>,
     },
     /// Opens the template's staging directory, which has this device number, before the next tmpfs
     /// covers it.
@@ -94,11 +97,32 @@ fn open_templates(
     }
 }
 
+/// Mounts files on those of a whole procfs, of which only the processes and these files remain. The
+/// kernel removes all other names from its cache of names when the option changes, and looks up
+/// new names only among the processes (`reconfigure_super()` in fs/super.c, `proc_lookup()` in
+/// fs/proc/generic.c). A mount keeps the name of its mount point.
+fn mount_system_files(
+    procfs: i32,
+    files: &[(CString, CString)],
+    flags: libc::c_ulong,
+    options: &core::ffi::CStr,
+) -> core::result::Result<(), (Step, Errno)> {
+    let while_mounting = |errno| (Step::Mount, errno);
+    calls::fchdir(procfs).map_err(while_mounting)?;
+    for (source, name) in files {
+        calls::mount(source, name, c"", libc::MS_BIND, c"").map_err(while_mounting)?;
+    }
+    calls::mount(c"proc", c".", c"proc", flags | libc::MS_REMOUNT, options)
+        .map_err(while_mounting)?;
+    calls::chdir(c"/").map_err(while_mounting)
+}
+
 /// Carries out one mount for the run.
 fn run_mount(
     mount: &RunMount,
     stage: &mut Stage,
     procfs: i32,
+    system_files: bool,
 ) -> core::result::Result<(), (Step, Errno)> {
     let while_mounting = |errno| (Step::Mount, errno);
     let while_making = |errno| (Step::MountPoint, errno);
@@ -117,13 +141,27 @@ fn run_mount(
             stage.is_covered = true;
             mount_on(stage.descriptor, c"tmpfs", flags, options)
         }
-        RunMount::Proc { path, options } => {
+        RunMount::Proc {
+            path,
+            options,
+            files,
+        } => {
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
             // The new procfs covers the host's procfs, which must not stay visible anywhere.
             let hosts = calls::identity(procfs).map_err(while_mounting)?;
             let found = open_templates(path, |its| its == hosts)?;
-            let answer = mount_on(found, c"proc", flags, options);
+            let has_files = system_files && !files.is_empty();
+            // The mount points of the files exist only in a whole procfs.
+            let first = if has_files { c"" } else { options.as_c_str() };
+            let answer = mount_on(found, c"proc", flags, first);
             let _ = calls::close(found);
+            answer?;
+            if !has_files {
+                return Ok(());
+            }
+            let own = open_templates(path, |its| its.0 != hosts.0)?;
+            let answer = mount_system_files(own, files, flags, options);
+            let _ = calls::close(own);
             answer
         }
         RunMount::OpenStage { path, device } => {
@@ -172,17 +210,22 @@ fn run_mount(
 }
 
 /// Carries out the mounts of a run, in order. `procfs` is the procfs that the run's own one covers.
+/// `system_files` states whether the files that describe the machine are mounted in the run's own
+/// procfs, in which case no other procfs can be mounted below it (`mnt_already_visible()` in
+/// fs/namespace.c).
 /// An error contains the index of the mount, the step and the errno.
 pub fn carry_out(
     mounts: &[(u32, RunMount)],
     procfs: i32,
+    system_files: bool,
 ) -> core::result::Result<(), (u32, Step, Errno)> {
     let mut stage = Stage {
         descriptor: -1,
         is_covered: true,
     };
     for (object, mount) in mounts {
-        run_mount(mount, &mut stage, procfs).map_err(|(step, errno)| (*object, step, errno))?;
+        run_mount(mount, &mut stage, procfs, system_files)
+            .map_err(|(step, errno)| (*object, step, errno))?;
     }
     stage.close();
     Ok(())

@@ -25,7 +25,7 @@ use crate::sys::{self, Errno, calls};
 use crate::zygote::{self, Zygote};
 use core::sync::atomic::Ordering::Relaxed;
 use millibox_seccomp::{Arch, Program};
-use millibox_wire::Step;
+use millibox_wire::{Network, Step};
 
 /// The size of the stacks of zygote, pid1 and target before its exec. Each uses a few hundred
 /// bytes, or a few thousand in an unoptimised build.
@@ -257,6 +257,7 @@ impl Runner {
             millibox_wire::encode(&Setup {
                 mounts: order.mounts.clone(),
                 seccomp: order.seccomp.clone(),
+                has_own_network: order.network == Network::Loopback,
             })
         });
         let zygote = Zygote {

@@ -12,6 +12,7 @@ use crate::spawner::{self, Spawner};
 use crate::supervisor::Supervisor;
 use crate::sys::calls::close_all_but;
 use crate::sys::{self, calls};
+use crate::template;
 use crate::tree;
 use millibox_wire::{SupervisorError, SupervisorHint, SupervisorStep};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
@@ -504,7 +505,7 @@ fn enter_namespaces(uid: u32, gid: u32) -> Result<(), SupervisorError> {
     calls::write_file(libc::AT_FDCWD, c"/proc/self/gid_map", map(gid).as_bytes())
         .map_err(failed(SupervisorStep::GidMap))?;
 
-    calls::clear_host_name().map_err(failed(SupervisorStep::HostName))?;
+    calls::set_host_name(template::HOST_NAME).map_err(failed(SupervisorStep::HostName))?;
     // The uptime inside the time namespace begins with the supervisor. The offset may not make a
     // clock negative (time_namespaces(7)), so it is rounded to whole seconds. The offset of
     // CLOCK_MONOTONIC also applies to CLOCK_MONOTONIC_RAW, which may lag behind CLOCK_MONOTONIC.

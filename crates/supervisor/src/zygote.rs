@@ -133,6 +133,7 @@ impl Zygote<'_> {
             uid: self.order.uid,
             gid: self.order.gid,
             mounts: &self.order.mounts,
+            network: self.order.network,
             makes_namespaces: self.order.makes_namespaces,
             seccomp: self
                 .order
@@ -255,7 +256,12 @@ impl Zygote<'_> {
     fn create_environment(&self, loopback: &mut bool) -> Result<Clone, Failure> {
         let at_network = |errno| Failure::new(Step::Network, errno);
         let runner = self.runner;
-        match self.order.network {
+        // The copies of a template have namespaces of their own.
+        let network = match self.order.program {
+            Some(_) => Network::None,
+            None => self.order.network,
+        };
+        match network {
             Network::Loopback => {
                 calls::unshare(libc::CLONE_NEWNET).map_err(at_network)?;
                 calls::loopback_up().map_err(at_network)?;

@@ -219,7 +219,6 @@ fn hints() -> Vec<Hint> {
             Hint::Template(TemplateProblem::OutOfMemory),
             Hint::Template(TemplateProblem::Unfit(Unfit::Backend)),
             Hint::Template(TemplateProblem::Unfit(Unfit::SeparatePid1)),
-            Hint::Template(TemplateProblem::Unfit(Unfit::Loopback)),
             Hint::Template(TemplateProblem::Unfit(Unfit::MountBelowTmpfs)),
             Hint::Template(TemplateProblem::Unfit(Unfit::Seccomp)),
             Hint::Template(TemplateProblem::Unfit(Unfit::RootInside)),

@@ -41,8 +41,6 @@ pub enum Unfit {
     Backend,
     /// pid1 has its own memory.
     SeparatePid1,
-    /// Runs would share one loopback interface.
-    Loopback,
     /// The world has a mount below a tmpfs of the run.
     MountBelowTmpfs,
     /// The world has no seccomp program that can be attached to template and run.
@@ -80,7 +78,6 @@ impl fmt::Display for Unfit {
         f.write_str(match self {
             Unfit::Backend => "cannot be measured apart from its runs by this backend",
             Unfit::SeparatePid1 => "needs a pid1 in its runner's memory, but this pid1 is separate",
-            Unfit::Loopback => "would share its loopback interface with its runs",
             Unfit::MountBelowTmpfs => "has a mount below a tmpfs that belongs to each run",
             Unfit::Seccomp => "has a seccomp program that is too long for it",
             Unfit::RootInside => "has the user or group id 0, which it cannot pass on",

@@ -35,7 +35,7 @@ pub use millibox_vocabulary::{
 };
 pub use request::{Descriptors, Kill, KillReason, RLIMITS, Run, rlimit_number};
 pub use result::{Figures, Hello, Outcome, RunResult, Start};
-pub use world::{Located, MAX_PREPARED_BYTES, Mount, Network, Prepare, Source, World};
+pub use world::{Located, MAX_PREPARED_BYTES, Mount, Network, Prepare, Source, SystemFiles, World};
 
 /// The maximum number of runs that one supervisor serves at the same time.
 pub const MAX_SLOTS: usize = 512;

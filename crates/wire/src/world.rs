@@ -137,6 +137,16 @@ pub enum Mount {
         at: Vec<u8>,
         /// Whether the procfs has only the directories of processes (`subset=pid`, Linux 5.8).
         processes_only: bool,
+        /// The files that describe the machine, in a procfs that otherwise has only processes.
+        system: Option<SystemFiles>,
+    },
+    /// A directory with the configuration that programs expect in /etc: names of users and hosts,
+    /// written for the run, and copies of some of the host's files.
+    Etc {
+        /// The directory.
+        at: Vec<u8>,
+        /// The home directory of the run's user.
+        home: Vec<u8>,
     },
     /// A file or directory of the host. It is always mounted nosuid, and nodev unless `device` is
     /// set.
@@ -193,6 +203,14 @@ pub enum Mount {
     },
 }
 
+/// The files of a procfs that describe the machine, such as meminfo. They are written when the
+/// template is built, and state what a run may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemFiles {
+    /// The memory that meminfo states, in bytes; `None` for the memory of the machine.
+    pub memory: Option<u64>,
+}
+
 /// The number of bytes that the kernel counts for an inode (`BOGO_INODE_SIZE`, mm/shmem.c).
 const INODE_BYTES: u64 = 1024;
 
@@ -214,6 +232,7 @@ impl Mount {
         Mount::Proc {
             at: at.into(),
             processes_only: false,
+            system: None,
         }
     }
 
@@ -249,7 +268,8 @@ impl Mount {
             Mount::Tmpfs { at, .. }
             | Mount::Proc { at, .. }
             | Mount::Bind { at, .. }
-            | Mount::Devices { at } => at,
+            | Mount::Devices { at }
+            | Mount::Etc { at, .. } => at,
             Mount::CreateDir { path, .. }
             | Mount::CreateFile { path, .. }
             | Mount::Symlink { path, .. }
@@ -295,6 +315,7 @@ impl Mount {
             Mount::Tmpfs { .. }
             | Mount::Proc { .. }
             | Mount::Bind { .. }
+            | Mount::Etc { .. }
             | Mount::NewRoot { .. }
                 if normal == b"/" =>
             {

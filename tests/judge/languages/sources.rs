@@ -332,6 +332,92 @@ fn java_starts_class_with_main_method() {
 }
 
 #[test]
+fn java_sources_may_have_any_names() {
+    let supervisor = supervisor();
+    let toolbox = toolbox(&supervisor);
+    if !usable(&toolbox, "java") {
+        return;
+    }
+    let prints = |text: &str| {
+        format!("public static void main(String[] a) {{ System.out.println({text}); }}")
+    };
+    let output = |files: &[(&str, &str)]| {
+        let compilation = compile(&toolbox, "java", files);
+        stdout_of(&supervisor, &compiled(compilation), "")
+    };
+    let public = format!(
+        "/* public class Main {{ */ public class Inna {{ {} }}",
+        prints("1")
+    );
+    assert_eq!(output(&[("Main.java", &public)]), "1");
+    assert_eq!(output(&[("solution 1.java", &public)]), "1");
+    assert_eq!(
+        output(&[("x.java", &format!("package a.b;\n{public}"))]),
+        "1"
+    );
+    let main = format!("public class Start {{ {} }}", prints("Helper.value()"));
+    let helper = "public class Helper { static int value() { return 3; } }";
+    assert_eq!(
+        output(&[("one.java", &main[..]), ("two.java", helper)]),
+        "3"
+    );
+    // As with `java FILE`, the first of several classes is started.
+    let several = format!(
+        "class B {{ {} }}\nclass A {{ {} }}",
+        prints("2"),
+        prints("0")
+    );
+    assert_eq!(output(&[("test.java", &several)]), "2");
+}
+
+#[test]
+fn go_programs_import_the_whole_standard_library() {
+    let supervisor = supervisor();
+    let toolbox = toolbox(&supervisor);
+    if !usable(&toolbox, "go") {
+        return;
+    }
+    let source = r#"
+package main
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	_ "net/http"
+	_ "testing"
+)
+
+func main() {
+	text, _ := json.Marshal(map[string]int{"a": 1})
+	sum := md5.Sum(text)
+	parsed, _ := url.Parse("http://host/a/../b?c=1")
+	page := template.Must(template.New("page").Parse("t{{.}}"))
+	var out strings.Builder
+	page.Execute(&out, "&")
+	_, err := exec.LookPath("/nowhere")
+	fmt.Println(string(text), hex.EncodeToString(sum[:2]), parsed.Query(), filepath.Base("a/b"), out.String(), err != nil)
+}
+"#;
+    let program = compiled(compile(&toolbox, "go", &[("main.go", source)]));
+    assert_eq!(
+        stdout_of(&supervisor, &program, ""),
+        r#"{"a":1} bb6c map[c:[1]] b t&amp; true"#
+    );
+    // A package that does not exist is a mistake of the program.
+    let missing = "package main\n\nimport _ \"no/such/package\"\n\nfunc main() {}\n";
+    let compilation = compile(&toolbox, "go", &[("main.go", missing)]);
+    assert!(matches!(refused(&compilation), Refusal::Exited(_)));
+    assert!(compilation.messages.contains("no/such/package"));
+}
+
+#[test]
 fn directory_with_build_and_run_is_program() {
     let supervisor = supervisor();
     let toolbox = toolbox(&supervisor);

@@ -167,11 +167,11 @@ fn run_options_build_the_requested_world() {
     };
     assert_eq!(
         stdout_of(&[], "ls -A /tmp /dev").replace('\n', " "),
-        "/dev: fd full null random stderr stdin stdout urandom zero  /tmp: "
+        "/dev: fd full null random shm stderr stdin stdout urandom zero  /tmp: "
     );
     assert!(
-        !Path::new("/etc/passwd").exists()
-            || status(&shell(&[], "cat /etc/passwd 2>/dev/null")) == 1
+        !Path::new("/etc/shadow").exists()
+            || status(&shell(&[], "cat /etc/shadow 2>/dev/null")) == 1
     );
     assert_eq!(
         stdout_of(

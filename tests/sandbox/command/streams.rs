@@ -19,7 +19,7 @@ fn streams_redirected_to_files_or_inherited_are_complete() {
     let (input, output, errors) = (path("in"), path("out"), path("err"));
     let result = shell(
         &["--stdin", &input, "--stdout", &output, "--stderr", &errors],
-        "cat; echo complaint >&2; ls /proc/1",
+        "cat; echo complaint >&2; ls /missing",
     );
     assert_eq!(
         (status(&result), text(&result.stdout), text(&result.stderr)),

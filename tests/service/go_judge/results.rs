@@ -270,3 +270,19 @@ fn version_and_config_satisfy_hydro() {
     let has_memory = controllers.contains(&json!("memory"));
     assert_eq!(has_memory, judge.server.backend != "rlimit");
 }
+
+#[test]
+fn java_compiler_of_the_system_runs() {
+    let judge = Judge::start();
+    if !std::path::Path::new("/usr/bin/javac").exists() {
+        return millibox_tests::skip("there is no /usr/bin/javac");
+    }
+    let script = "echo 'class A { public static void main(String[] a) { \
+                  System.out.println(7); } }' >A.java && javac A.java && java A";
+    let limits = json!({
+        "procLimit": 64, "memoryLimit": 1_u64 << 30, "cpuLimit": 30_000_000_000_u64,
+        "clockLimit": 90_000_000_000_u64,
+    });
+    let result = judge.run(shell(script, limits));
+    assert_eq!(result["files"]["stdout"], "7\n", "{result}");
+}

@@ -109,3 +109,43 @@ fn executable_runs_unless_its_interpreter_is_missing() {
     assert_eq!(result["status"]["id"], json!(14), "{result}");
     assert_eq!(result["status"]["description"], json!("Exec Format Error"));
 }
+
+#[test]
+fn script_lies_beside_additional_files() {
+    let judge = Judge::start();
+    let files = json!({ "additional_files": archive(&[
+        ("d.txt", b"text of the file"),
+        ("sums.py", b"two = 2"),
+    ]) });
+    let code = "import os, sys, sums\n\
+         here = os.path.dirname(os.path.abspath(__file__))\n\
+         print(open(os.path.join(here, 'd.txt')).read(), sums.two)\n\
+         print(here == os.getcwd() == sys.path[0])\n";
+    let result = judge.run(&with(source(PYTHON, code), &files));
+    assert_eq!(
+        result["stdout"],
+        json!("text of the file 2\nTrue\n"),
+        "{result}"
+    );
+}
+
+#[test]
+fn java_project_is_compiled_and_run_by_its_scripts() {
+    let judge = Judge::start();
+    if !std::path::Path::new("/usr/bin/javac").exists() {
+        return millibox_tests::skip("there is no /usr/bin/javac");
+    }
+    let files: [(&str, &[u8]); 4] = [
+        (
+            "A.java",
+            b"public class A { public static void main(String[] a) { \
+              System.out.println(B.value()); } }",
+        ),
+        ("B.java", b"class B { static int value() { return 3; } }"),
+        ("compile", b"javac -d out A.java B.java"),
+        ("run", b"java -cp out A"),
+    ];
+    let result = judge.run(&with(project(&files), &json!({ "memory_limit": 512_000 })));
+    assert_eq!(result["stdout"], json!("3\n"), "{result}");
+    assert_eq!(result["status"]["id"], json!(3));
+}

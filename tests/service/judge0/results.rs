@@ -138,6 +138,11 @@ fn syntax_error_of_a_script_is_a_runtime_error() {
     assert_eq!(result["status"]["id"], json!(11), "{result}");
     assert!(result["stderr"].as_str().unwrap().contains("SyntaxError"));
     assert_eq!(result["compile_output"], json!(null));
+    assert_eq!(result["message"], json!("Exited with error status 1"));
+    // The shell executes a line before it reads the next one.
+    let result = Judge::start().run(&source(BASH, "echo before\nif"));
+    assert_eq!(result["status"]["id"], json!(11), "{result}");
+    assert_eq!(result["stdout"], json!("before\n"));
 }
 
 #[test]

@@ -197,3 +197,39 @@ fn disconnected_client_frees_its_place() {
     drop(stream);
     assert!(becomes(200), "the first program still runs");
 }
+
+#[test]
+fn java_class_may_have_any_name() {
+    let server = server();
+    if !std::path::Path::new("/usr/bin/javac").exists() {
+        return millibox_tests::skip("there is no /usr/bin/javac");
+    }
+    let code = "public class Solution { public static void main(String[] a) { \
+                System.out.println(1); } }";
+    let answer = execute(&server, &program("java", code));
+    assert_eq!(answer["run"]["stdout"], "1\n", "{answer}");
+    let request = json!({
+        "language": "java", "version": "*",
+        "files": [{ "name": "test.java", "content": code }],
+    });
+    assert_eq!(execute(&server, &request)["run"]["stdout"], "1\n");
+}
+
+#[test]
+fn script_lies_beside_its_files() {
+    let server = server();
+    let code = "import os, sys, helper\n\
+         here = os.path.dirname(os.path.abspath(__file__))\n\
+         open('new.txt', 'w').write(helper.text)\n\
+         print(open(os.path.join(here, 'new.txt')).read())\n\
+         print(here == os.getcwd() == sys.path[0])\n";
+    let request = json!({
+        "language": "python", "version": "*",
+        "files": [
+            { "name": "main.py", "content": code },
+            { "name": "helper.py", "content": "text = 'written'" },
+        ],
+    });
+    let answer = execute(&server, &request);
+    assert_eq!(answer["run"]["stdout"], "written\nTrue\n", "{answer}");
+}

@@ -187,3 +187,42 @@ fn program_has_no_network() {
     );
     assert_eq!(run["stdout"], "refused\n", "{run}");
 }
+
+#[test]
+fn program_with_module_that_raises_exits_as_in_python() {
+    let fusion = Fusion::start();
+    let code = r"
+import sys, types
+
+
+class Lazy(types.ModuleType):
+    @property
+    def __dict__(self):
+        raise ImportError('loaded late')
+
+
+sys.modules['late'] = Lazy('late')
+print('ok')
+";
+    let body = fusion.run(&json!({"language": "python", "code": code}));
+    let run = &body["run_result"];
+    assert_eq!(body["status"], "Success", "{body}");
+    assert_eq!(
+        (&run["stdout"], &run["stderr"]),
+        (&json!("ok\n"), &json!(""))
+    );
+    assert_eq!(run["return_code"], 0);
+}
+
+#[test]
+fn source_that_hangs_the_compiler_exceeds_the_time_limit() {
+    let fusion = Fusion::start();
+    let body = fusion.run(&json!({
+        "language": "cpp",
+        "compile_timeout": 1,
+        "code": "#include \"/dev/random\"\nint main() {}\n",
+    }));
+    assert_eq!(body["status"], "Failed", "{body}");
+    assert_eq!(body["compile_result"]["status"], "TimeLimitExceeded");
+    assert_eq!(body["run_result"], Value::Null);
+}

@@ -158,16 +158,19 @@ fn world(args: &Args) -> Result<World, Failure> {
     let mut world = if args.bare {
         World::empty()
     } else {
-        args.mounts.minimal_world()
+        args.mounts.standard_world()
     };
     world = args.mounts.add_to(world);
+    if let Some(limit) = args.memory_limit {
+        world = world.memory(limit);
+    }
     if let Some(uid) = args.uid {
         world = world.uid(uid);
     }
     if let Some(gid) = args.gid {
         world = world.gid(gid);
     }
-    world = world.network(args.net.into());
+    world = world.network(args.network());
     seccomp::choose(
         world,
         args.seccomp.as_deref().unwrap_or(OsStr::new("default")),

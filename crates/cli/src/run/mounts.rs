@@ -155,18 +155,18 @@ impl FromArgMatches for Mounts {
 }
 
 impl Mounts {
-    /// The minimal world, without the mounts that these options replace.
-    pub fn minimal_world(&self) -> World {
-        let minimal = World::minimal();
+    /// The standard world, without the mounts that these options replace.
+    pub fn standard_world(&self) -> World {
+        let standard = World::standard();
         if self.0.is_empty() {
-            return minimal;
+            return standard;
         }
         let replaced = |mount: &&Mount| {
             self.0
                 .iter()
                 .any(|added| mount.path().starts_with(added.at()))
         };
-        minimal
+        standard
             .mounts()
             .iter()
             .filter(|mount| !replaced(mount))
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn mounts_replace_those_of_the_minimal_world() {
+    fn mounts_replace_those_of_the_standard_world() {
         let at = |world: &World, path: &str| {
             world
                 .mounts()
@@ -233,7 +233,7 @@ mod tests {
                 .count()
         };
         let mounts = parse("x --tmpfs /tmp:1M --tmpfs /dev");
-        let world = mounts.minimal_world();
+        let world = mounts.standard_world();
         assert_eq!(
             (
                 at(&world, "/tmp"),
@@ -245,6 +245,6 @@ mod tests {
         let world = mounts.add_to(world);
         let limited = Mount::tmpfs("/tmp").size_limit(1 << 20).into();
         assert!(world.mounts().contains(&limited));
-        assert_eq!(at(&parse("x").minimal_world(), "/tmp"), 1);
+        assert_eq!(at(&parse("x").standard_world(), "/tmp"), 1);
     }
 }

@@ -217,13 +217,14 @@ pub struct Args {
         help_heading = WORLD,
     )]
     pub env: Vec<(OsString, OsString)>,
-    /// Set the network: none, or the run's own loopback interface
+    /// Set the network: none, or the run's own loopback interface [default: loopback]
     ///
     /// With `none`, the default seccomp profile denies sockets of AF_INET, AF_INET6 and AF_NETLINK.
+    /// With `--bare`, `none` is the default.
     ///
-    /// Example: --net loopback
-    #[arg(long, value_name = "WHICH", value_enum, default_value_t, help_heading = WORLD)]
-    pub net: Net,
+    /// Example: --net none
+    #[arg(long, value_name = "WHICH", value_enum, help_heading = WORLD)]
+    pub net: Option<Net>,
     /// Choose the allowed system calls [default: default]
     ///
     /// `default` suits programs in all common languages. `strict` suits programs that read, compute
@@ -321,10 +322,20 @@ pub struct Args {
     pub program: Vec<OsString>,
 }
 
+impl Args {
+    /// The network of the run.
+    pub fn network(&self) -> Network {
+        match self.net {
+            Some(net) => net.into(),
+            None if self.bare => Network::None,
+            None => Network::Loopback,
+        }
+    }
+}
+
 /// Values of `--net`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Net {
-    #[default]
     None,
     Loopback,
 }

@@ -15,7 +15,7 @@ use super::world::{EXECUTABLE, OUTPUT, PREPARED, SOURCE, world};
 use crate::cache::{Cache, Entry, KeyBuilder};
 use crate::files::{self, SourceFile, Store, StoreError, StoredFiles};
 use crate::suite::template::Values;
-use crate::suite::{CompileStep, Link, Product, Suite};
+use crate::suite::{CompileStep, Completion, Library, Link, Product, Suite};
 use millibox::Backend;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) struct Builder<'s> {
     pub(super) cache: Cache,
     /// The tools of each language. The variants of a language use the same tools.
     tools: Memo<Result<Arc<Tools>, Availability>>,
-    /// The product of each suite's step `prepare`.
+    /// The product of each suite's steps `prepare` and `complete`.
     prepared: Memo<Result<Arc<TempDir>, InternalError>>,
     /// Whether each suite has compiled anything. If a suite has not, the entry is the result of its
     /// example.
@@ -95,7 +95,18 @@ impl<'s> Builder<'s> {
         link: Option<Link>,
         spent: Spent,
     ) -> BuildResult {
-        let built = self.build_unproven(suite, tools, input, options, link, spent);
+        let mut built = self.build_unproven(suite, tools, input, options, link, spent);
+        let is_refused = matches!(built.files, Err(CompileError::Refused(_)));
+        let needs_more = |complete: &Completion| built.messages.contains(&complete.when);
+        if is_refused
+            && suite.complete.as_ref().is_some_and(needs_more)
+            && !self.is_prepared(suite, Library::Complete)
+        {
+            built = match self.prepare(suite, tools, Library::Complete, options.without_preparing) {
+                Ok(_) => self.build_unproven(suite, tools, input, options, link, spent),
+                Err(error) => BuildResult::failed(error),
+            };
+        }
         if built.files.is_ok() {
             self.proven.set(&suite.name, Ok(()));
         }
@@ -115,12 +126,12 @@ impl<'s> Builder<'s> {
         let Some(compile) = &suite.compile else {
             return BuildResult::without_run(self.stored(&input.files));
         };
-        let prepared = match suite
-            .prepare
-            .as_ref()
-            .map(|prepare| self.prepared(suite, prepare, tools))
-            .transpose()
-        {
+        // The complete library also serves the programs that do not need it.
+        let library = match self.is_prepared(suite, Library::Complete) {
+            true => Library::Complete,
+            false => Library::Common,
+        };
+        let prepared = match self.prepare(suite, tools, library, options.without_preparing) {
             Ok(prepared) => prepared,
             Err(error) => return BuildResult::failed(error),
         };
@@ -148,16 +159,47 @@ impl<'s> Builder<'s> {
         built
     }
 
-    /// Returns the product of the step `prepare`, which runs once for each version of the tools.
+    /// Whether the step was executed, even if it failed.
+    fn is_prepared(&self, suite: &Suite, library: Library) -> bool {
+        self.prepared.has(&library_name(suite, library))
+    }
+
+    /// Returns the product of a step that prepares the suite, if the suite has the step.
+    pub(super) fn prepare(
+        &self,
+        suite: &Suite,
+        tools: &Tools,
+        library: Library,
+        without_preparing: bool,
+    ) -> Result<Option<Arc<TempDir>>, InternalError> {
+        let step = match library {
+            Library::Common => suite.prepare.as_ref(),
+            Library::Complete => suite.complete.as_ref().map(|complete| &complete.step),
+        };
+        let Some(step) = step else { return Ok(None) };
+        if without_preparing && !self.is_prepared(suite, library) {
+            return Err(InternalError::NotPrepared {
+                title: suite.title.clone(),
+                library,
+            });
+        }
+        self.prepared(suite, step, tools, library).map(Some)
+    }
+
+    /// Returns the product of a step, which runs once for each version of the tools.
     fn prepared(
         &self,
         suite: &Suite,
         prepare: &CompileStep,
         tools: &Tools,
+        library: Library,
     ) -> Result<Arc<TempDir>, InternalError> {
-        self.prepared.get(&suite.name, || {
+        self.prepared.get(&library_name(suite, library), || {
             let key = KeyBuilder::new()
-                .with("prepared")
+                .with(match library {
+                    Library::Common => "prepared",
+                    Library::Complete => "complete",
+                })
                 .with(&suite.text)
                 .with(&suite.name)
                 .with(&tools.identity)
@@ -261,6 +303,10 @@ impl<'s> Builder<'s> {
             Err(error) => Err(InternalError::from(files::HostError::from_store(error)).into()),
         }
     }
+}
+
+fn library_name(suite: &Suite, library: Library) -> String {
+    format!("{} {library:?}", suite.name)
 }
 
 /// Returns the maximum size of a program in bytes, if its suite allows `wanted` bytes and the disk

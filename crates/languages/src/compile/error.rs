@@ -6,7 +6,7 @@ use super::reach::ClosedPath;
 use super::world::WorldError;
 use crate::Cause;
 use crate::files::{HostError, MAX_STORED_FILES, NameFault};
-use crate::suite::ChoiceError;
+use crate::suite::{ChoiceError, Library};
 use millibox::{RunError, RunResult};
 use std::fmt;
 use std::io;
@@ -277,6 +277,14 @@ pub enum InternalError {
         title: String,
         /// The result of the step.
         error: Box<BuildError>,
+    },
+    /// The compilation needs the output of a step that was not executed yet.
+    #[error("{title} is not prepared yet")]
+    NotPrepared {
+        /// Title of the suite.
+        title: String,
+        /// The step.
+        library: Library,
     },
     /// A call of the operating system failed for a source or directory.
     #[error("{}: {}{cause}", escaped(.path), action.prefix())]

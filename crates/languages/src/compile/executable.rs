@@ -3,6 +3,7 @@
 use super::class::{self, MainClass};
 use super::error::{CompileError, InternalError, Refusal};
 use super::input::{Input, argument};
+use super::java;
 use super::options::Options;
 use super::placeholders::{environment, values};
 use super::tools::Tools;
@@ -168,11 +169,22 @@ fn choose_main_class(
             .chain(names)
             .find_map(named)
     };
+    // Like `java FILE`, prefer the class that a single source declares first.
+    let declared = || {
+        let main = input.files.iter().find(|file| file.name == input.main)?;
+        let is_java = input.main.extension() == Some("java".as_ref());
+        let is_single = is_java && input.compiled.len() == 1;
+        let classes = is_single.then(|| java::classes(&main.bytes))?;
+        classes.iter().find_map(|class| named(&class.name))
+    };
     match &mains[..] {
         [] => Err(Refusal::NoMainClass),
         [one] => Ok(one.class.clone()),
-        several => by_name().map(|main| main.class.clone()).ok_or_else(|| {
-            Refusal::SeveralMainClasses(several.iter().map(|main| main.class.clone()).collect())
-        }),
+        several => by_name()
+            .or_else(declared)
+            .map(|main| main.class.clone())
+            .ok_or_else(|| {
+                Refusal::SeveralMainClasses(several.iter().map(|main| main.class.clone()).collect())
+            }),
     }
 }

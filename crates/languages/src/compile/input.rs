@@ -1,9 +1,10 @@
 //! The input of a compilation: sources, and which of them are compiled.
 
 use super::error::Refusal;
+use super::java;
 use super::options::Options;
 use crate::files::SourceFile;
-use crate::suite::{Suite, known_extension};
+use crate::suite::{EntryPoint, Suite, known_extension};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,11 @@ use std::path::{Path, PathBuf};
 /// Maximum total length in bytes of the names that one command receives as arguments. Linux allows
 /// 2 MiB for arguments, environment and a pointer to each, if the stack limit is 8 MiB (execve(2)).
 const MAX_ARGUMENT_BYTES: usize = 1 << 20;
+
+/// Extension of Java sources, whose names the compiler checks.
+const JAVA: &str = "java";
+/// Maximum length in bytes of a class name that becomes the name of a file.
+const MAX_CLASS_NAME_BYTES: usize = 200;
 
 /// The sources of a compilation.
 pub(super) struct Input {
@@ -41,10 +47,19 @@ impl Input {
         if argument_bytes > MAX_ARGUMENT_BYTES {
             return Err(Refusal::NamesTooLong(names.len()));
         }
-        let (main, compiled) = (
+        let (mut main, mut compiled) = (
             main.to_owned(),
-            names.into_iter().map(Path::to_owned).collect(),
+            names.into_iter().map(Path::to_owned).collect::<Vec<_>>(),
         );
+        let mut files = files;
+        for (old, new) in names_of_public_classes(&files, suite) {
+            let files = files.iter_mut().map(|file| &mut file.name);
+            for name in files.chain(&mut compiled).chain([&mut main]) {
+                if *name == old {
+                    name.clone_from(&new);
+                }
+            }
+        }
         Ok(Input {
             files,
             compiled,
@@ -76,6 +91,40 @@ fn with_known_extensions(mut files: Vec<SourceFile>, suite: &Suite) -> Vec<Sourc
         }
     }
     files
+}
+
+/// Returns the old and new names of Java sources that are not named after their public class. A
+/// file keeps its name if another file has the new name.
+fn names_of_public_classes(files: &[SourceFile], suite: &Suite) -> Vec<(PathBuf, PathBuf)> {
+    let mut renamed: Vec<(PathBuf, PathBuf)> = Vec::new();
+    if suite.run.entry != EntryPoint::JavaClass {
+        return renamed;
+    }
+    let sources = files
+        .iter()
+        .filter(|file| file.name.extension() == Some(JAVA.as_ref()));
+    for file in sources {
+        let classes = java::classes(&file.bytes);
+        let has_name =
+            |class: &&java::TopLevelClass| file.name.file_stem() == Some(class.name.as_ref());
+        let mut public = classes.iter().filter(|class| class.is_public);
+        let Some(class) = public.next() else { continue };
+        if class.name.len() > MAX_CLASS_NAME_BYTES
+            || [class]
+                .into_iter()
+                .chain(public)
+                .any(|class| has_name(&class))
+        {
+            continue;
+        }
+        let new = file.name.with_file_name(format!("{}.{JAVA}", class.name));
+        let is_taken = files.iter().map(|file| &file.name).any(|name| *name == new)
+            || renamed.iter().any(|(_, taken)| *taken == new);
+        if !is_taken {
+            renamed.push((file.name.clone(), new));
+        }
+    }
+    renamed
 }
 
 /// Returns the source of the suite's example.
@@ -147,6 +196,58 @@ mod tests {
             .collect();
         assert_eq!(names, ["Main.java", "B.java", "b.java", "B.JAVA", "x.H"]);
         assert_eq!(input.main, Path::new("Main.java"));
+    }
+
+    #[test]
+    fn java_sources_are_named_after_their_public_classes() {
+        let suites = crate::suite::Suites::builtin();
+        let input = |language: &str, files: &[(&str, &str)], main: Option<&str>| {
+            let files = files
+                .iter()
+                .map(|(name, text)| SourceFile::new(name, text.as_bytes()));
+            let options = Options {
+                main: main.map(str::to_owned),
+                ..Options::default()
+            };
+            let suite = suites.named(language).unwrap();
+            let input = Input::new(files.collect(), suite, &options).unwrap();
+            let names = input.compiled.iter().map(|name| name.display().to_string());
+            (
+                names.collect::<Vec<_>>().join(" "),
+                input.main.display().to_string(),
+            )
+        };
+        let java = |files: &[(&str, &str)], main| input("java", files, main);
+        let shown = |names: &str, main: &str| (names.to_owned(), main.to_owned());
+        let public = "package p; // public class No\npublic class Other { }";
+        assert_eq!(
+            java(&[("Main.java", public)], None),
+            shown("Other.java", "Other.java")
+        );
+        assert_eq!(
+            java(&[("d/x.JAVA", public)], None),
+            shown("d/Other.java", "d/Other.java")
+        );
+        assert_eq!(
+            java(
+                &[("A.java", "class B {}"), ("test.java", public)],
+                Some("test.java")
+            ),
+            shown("A.java Other.java", "Other.java")
+        );
+        // The compiler reports that the class exists twice.
+        assert_eq!(
+            java(&[("Other.java", public), ("Main.java", public)], None),
+            shown("Other.java Main.java", "Main.java")
+        );
+        assert_eq!(
+            java(&[("x.java", "class A {}")], None),
+            shown("x.java", "x.java")
+        );
+        assert_eq!(
+            input("kotlin", &[("main.kt", "public class Other")], None),
+            shown("main.kt", "main.kt")
+        );
     }
 
     #[test]

@@ -19,6 +19,11 @@ impl<T: Clone> Memo<T> {
         self.cell(name).get_or_init(compute).clone()
     }
 
+    /// Whether the value with this name was computed.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.cell(name).get().is_some()
+    }
+
     /// Sets the value with this name. An earlier value is kept.
     pub(super) fn set(&self, name: &str, value: T) {
         let _ = self.cell(name).set(value);

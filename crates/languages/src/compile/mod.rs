@@ -17,6 +17,7 @@
 //! | `product` | unpacks the files that leave the sandbox |
 //! | `executable` | command line, environment and world of a product |
 //! | `class` | finds the Java class with a main method |
+//! | `java` | finds the classes that a Java source declares |
 //! | `tools`, `availability` | finds the tools of a suite, and reports what is missing |
 //! | `reach` | directories that are closed to the sandbox's user |
 //! | `captured` | runs a program and captures its output |
@@ -32,6 +33,7 @@ mod class;
 mod error;
 mod executable;
 mod input;
+mod java;
 mod linked;
 mod memo;
 mod messages;

@@ -34,6 +34,10 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// CPUs for the compiler. If empty, these are the CPUs of the supervisor's slots.
     pub cpus: Vec<usize>,
+    /// Whether the compilation fails with
+    /// [`InternalError::NotPrepared`](super::InternalError::NotPrepared) instead of executing a
+    /// step that prepares the language, which may take minutes.
+    pub without_preparing: bool,
     /// Additional arguments of the compiler, before the sources. Commands that do not contain the
     /// sources, such as shell scripts, ignore them.
     pub arguments: Vec<String>,

@@ -17,7 +17,7 @@ use super::tools::Tools;
 use crate::cache::{Cache, Entry, Key, KeyBuilder};
 use crate::files::SourceFile;
 use crate::program::{Executable, Limits};
-use crate::suite::{Link, Product, Suite, Suites};
+use crate::suite::{Library, Link, Product, Suite, Suites};
 use millibox::{Outcome, Supervisor};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -114,6 +114,17 @@ impl<'s> Toolbox<'s> {
     pub fn linking(&self, suite: &Suite) -> Result<Option<Linkage>, CompileError> {
         let tools = self.tools(suite)?;
         Ok(self.links.linkage(&self.builder, suite, &tools)?)
+    }
+
+    /// Executes a step that prepares the suite, unless it was executed before. Has no effect if the
+    /// suite does not have the step.
+    ///
+    /// # Errors
+    /// The step failed, or the language cannot be used here.
+    pub fn prepare(&self, suite: &Suite, library: Library) -> Result<(), CompileError> {
+        let tools = self.tools(suite)?;
+        self.builder.prepare(suite, &tools, library, false)?;
+        Ok(())
     }
 
     /// Compiles and runs the example of the suite.

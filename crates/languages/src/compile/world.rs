@@ -49,10 +49,10 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
             .seccomp(&policy)
             .map_err(|error| WorldError::Policy(error.into()))?;
     }
-    for mount in World::minimal().mounts() {
+    for mount in World::standard().mounts() {
         let path = mount.path();
         world = match surroundings.system {
-            _ if path == Path::new("/tmp") => world,
+            _ if ["/tmp", "/proc"].map(Path::new).contains(&path) => world,
             System::Libraries if path == Path::new("/usr") => LIBRARY_DIRECTORIES
                 .iter()
                 .filter(|path| Path::new(path).is_dir())
@@ -71,11 +71,14 @@ pub(super) fn world(surroundings: &Surroundings, roots: &[PathBuf]) -> Result<Wo
     for pattern in &surroundings.mounts {
         // The pattern was checked when the suite was read. Paths that cannot be read are omitted.
         for path in glob::glob(pattern).into_iter().flatten().flatten() {
+            if world.mounts().iter().any(|mount| mount.path() == path) {
+                continue;
+            }
             world = world.read_only(&path, &path);
         }
     }
     if surroundings.proc {
-        world = world.mount(Mount::proc("/proc").processes_only());
+        world = world.mount(Mount::proc("/proc").system_files());
     }
     Ok(world)
 }
@@ -86,7 +89,9 @@ fn of_libraries(path: &Path) -> bool {
         .nth(1)
         .and_then(OsStr::to_str)
         .unwrap_or_default();
-    top.starts_with("lib") || top == "dev" || path == Path::new("/etc/ld.so.cache")
+    top.starts_with("lib")
+        || top == "dev"
+        || ["/etc", "/etc/ld.so.cache"].map(Path::new).contains(&path)
 }
 
 /// Returns a writable directory in memory, of at most `size` bytes.

@@ -1,7 +1,10 @@
-//! Reads the tables `prepare`, `compile` and `run` of a suite file: commands with their limits.
+//! Reads the tables `prepare`, `complete`, `compile` and `run` of a suite file: commands with their
+//! limits.
 
 use super::error::{FaultKind, Suggestion};
-use super::model::{CompileStep, EntryPoint, Preparation, Product, Run, Surroundings, System};
+use super::model::{
+    CompileStep, Completion, EntryPoint, Preparation, Product, Run, Surroundings, System,
+};
 use super::section::{Reader, Section};
 use super::similar::nearest;
 use super::template;
@@ -23,6 +26,7 @@ const COMMAND_KEYS: &[&str] = &[
 ];
 const RUN_KEYS: &[&str] = &["modules", "prepared"];
 const COMPILE_KEYS: &[&str] = &["product", "cpu_seconds", "output_mib"];
+const COMPLETE_KEYS: &[&str] = &["when"];
 
 /// Placeholders of the commands, in addition to the names of tools and the keys of variants.
 const COMPILE_PLACEHOLDERS: &[&str] = &[
@@ -57,6 +61,18 @@ pub(super) fn prepare_step(
     step(reader, top, "prepare", filled, PREPARE_PLACEHOLDERS)
 }
 
+/// Reads `[complete]`.
+pub(super) fn complete_step(
+    reader: &mut Reader<'_>,
+    top: Section<'_>,
+    filled: &[String],
+) -> Option<Completion> {
+    let step = step(reader, top, "complete", filled, PREPARE_PLACEHOLDERS)?;
+    let section = reader.table(top, "complete")?;
+    let when = reader.required(section, "when");
+    Some(Completion { step, when })
+}
+
 /// Reads `[compile]`. `has_linking` means that the command may contain `{linking}`.
 pub(super) fn compile_step(
     reader: &mut Reader<'_>,
@@ -77,7 +93,12 @@ fn step(
     own: &[&str],
 ) -> Option<CompileStep> {
     let section = reader.table(top, key)?;
-    reader.reject_unknown_keys(section, &[COMMAND_KEYS, COMPILE_KEYS].concat());
+    let more = if key == "complete" {
+        COMPLETE_KEYS
+    } else {
+        &[]
+    };
+    reader.reject_unknown_keys(section, &[COMMAND_KEYS, COMPILE_KEYS, more].concat());
     let defaults = CommandDefaults {
         scratch: 640,
         proc: false,

@@ -32,7 +32,8 @@ pub(crate) mod template;
 pub use error::{ChoiceError, Fault, FaultKind, Faults, Place, Suggestion};
 pub use linking::{Link, Linking};
 pub use model::{
-    CompileStep, EntryPoint, Example, Preparation, Product, Root, Run, SourceRules, Suite, Tool,
+    CompileStep, Completion, EntryPoint, Example, Library, Preparation, Product, Root, Run,
+    SourceRules, Suite, Tool,
 };
 pub(crate) use model::{Surroundings, System, known_extension};
 pub use services::{PistonName, Services};

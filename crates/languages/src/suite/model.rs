@@ -28,6 +28,8 @@ pub struct Suite {
     pub tools: Vec<Tool>,
     /// A step that runs once for each version of the tools. Compilations see its output.
     pub prepare: Option<CompileStep>,
+    /// A more complete form of the step `prepare`, for the sources that need it.
+    pub complete: Option<Completion>,
     /// How sources are compiled. `None` means that the sources are the program.
     pub compile: Option<CompileStep>,
     /// How programs are linked. `None` means that the suite does not choose.
@@ -116,6 +118,26 @@ pub struct CompileStep {
     pub processes: u32,
     /// Maximum size of the output directory in bytes.
     pub output: u64,
+}
+
+/// A step that takes the place of the step `prepare` for sources that need more than that step
+/// provides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Completion {
+    /// The step.
+    pub step: CompileStep,
+    /// The compiler's message about a source that needs the output of this step.
+    pub when: String,
+}
+
+/// The step whose output a compilation uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Library {
+    /// `prepare`.
+    Common,
+    /// `complete`.
+    Complete,
 }
 
 /// The result of a compilation.

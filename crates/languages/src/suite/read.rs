@@ -28,6 +28,7 @@ const TOP_KEYS: &[&str] = &[
     "services",
     "tool",
     "prepare",
+    "complete",
     "compile",
     "run",
     "variant",
@@ -194,6 +195,7 @@ impl<'d> LanguageReader<'_, '_, 'd> {
                 .flat_map(|variant| variant.values.keys().cloned()),
         );
         let prepare = command::prepare_step(self.reader, top, &filled);
+        let complete = command::complete_step(self.reader, top, &filled);
         let linking = self.linking();
         let has_choice = linking.as_ref().is_some_and(|linking| !linking.is_fixed());
         let compile = command::compile_step(self.reader, top, &filled, has_choice);
@@ -242,6 +244,7 @@ impl<'d> LanguageReader<'_, '_, 'd> {
                 sources: sources.clone(),
                 tools: tools.clone(),
                 prepare: prepare.clone(),
+                complete: complete.clone(),
                 compile: compile.clone(),
                 linking: linking.clone(),
                 run: run.clone(),

@@ -5,18 +5,25 @@ mod runtime;
 pub use runtime::Runtime;
 
 use super::engine::{Engine, Lane, allowed_cpus};
+use super::queue::Refusal;
 use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::{Availability, Compilation, CompileError, Options, Toolbox};
+use millibox_languages::compile::{
+    Availability, Compilation, CompileError, InternalError, Options, Toolbox,
+};
 use millibox_languages::files::SourceFile as CompiledFile;
 use millibox_languages::program::Executable;
-use millibox_languages::suite::{Suite, Suites};
+use millibox_languages::suite::{Library, Suite, Suites};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
+/// The time for which a compilation waits until the libraries of its runtime are compiled. That may
+/// take minutes on a busy machine, and happens once for each version of the compiler.
+const PREPARING_PATIENCE: Duration = Duration::from_secs(10);
 /// Compiled programs that are kept ready to run.
 const MAX_PROGRAMS: usize = 256;
 /// Scripts that are kept ready to run, by runtime and name of the source.
@@ -100,6 +107,9 @@ pub enum CatalogError {
     /// The supervisor cannot be started.
     #[error("the supervisor cannot be started")]
     NoSupervisor,
+    /// The libraries of the runtime are still being compiled.
+    #[error(transparent)]
+    Preparing(Refusal),
     /// A bug ended the thread that compiled. The field is its message.
     #[error("compiling failed: {0}")]
     Panicked(String),
@@ -135,6 +145,8 @@ struct Shared {
     toolbox: Mutex<Option<(Arc<Supervisor>, Arc<Toolbox<'static>>)>>,
     programs: Mutex<Programs>,
     scripts: Mutex<HashMap<(String, PathBuf), Arc<Program>>>,
+    /// The libraries that are being compiled.
+    preparing: Mutex<HashMap<(String, Library), watch::Receiver<bool>>>,
 }
 
 /// Compiled programs by a digest of their inputs, with their order by age, the latest last.
@@ -163,6 +175,7 @@ impl Catalog {
             toolbox: Mutex::default(),
             programs: Mutex::default(),
             scripts: Mutex::default(),
+            preparing: Mutex::default(),
         };
         let toolbox = shared.toolbox();
         let suites: Vec<&Suite> = shared.suites.iter().collect();
@@ -250,12 +263,24 @@ impl Catalog {
         if let Some(compiled) = self.shared.programs().get(&digest) {
             return Ok(compiled);
         }
-        let (catalog, runtime) = (self.clone(), runtime.clone());
-        let compiled = tokio::task::spawn_blocking(move || {
-            catalog.compile_blocking(&runtime, &sources, entry, limits)
-        })
-        .await
-        .map_err(|error| CatalogError::Panicked(error.to_string()))??;
+        let deadline = Instant::now() + PREPARING_PATIENCE;
+        let sources: Arc<[SourceFile]> = sources.into();
+        let compiled = loop {
+            let (catalog, runtime) = (self.clone(), runtime.clone());
+            let (sources, entry) = (sources.clone(), entry.clone());
+            let name = runtime.name.clone();
+            let compiled = tokio::task::spawn_blocking(move || {
+                catalog.compile_blocking(&runtime, &sources, entry, limits)
+            })
+            .await
+            .map_err(|error| CatalogError::Panicked(error.to_string()))??;
+            match compiled.result {
+                Err(CompileError::Internal(InternalError::NotPrepared { title, library })) => {
+                    self.prepare(name, title, library, deadline).await?;
+                }
+                _ => break compiled,
+            }
+        };
         if is_lasting(&compiled) {
             self.shared.programs().put(digest, compiled.clone());
         }
@@ -303,6 +328,54 @@ impl Catalog {
         Ok(Some(program))
     }
 
+    /// Waits until the libraries of a runtime are compiled. The work continues after the deadline.
+    async fn prepare(
+        &self,
+        name: String,
+        title: String,
+        library: Library,
+        deadline: Instant,
+    ) -> Result<(), CatalogError> {
+        let key = (name, library);
+        let mut done = {
+            let mut preparing = self.shared.preparing();
+            match preparing.get(&key) {
+                Some(done) => done.clone(),
+                None => {
+                    let (sender, done) = watch::channel(false);
+                    preparing.insert(key.clone(), done.clone());
+                    let catalog = self.clone();
+                    tokio::task::spawn_blocking(move || {
+                        catalog.prepare_blocking(&key.0, library);
+                        catalog.shared.preparing().remove(&key);
+                        sender.send_replace(true);
+                    });
+                    done
+                }
+            }
+        };
+        match tokio::time::timeout_at(deadline.into(), done.wait_for(|done| *done)).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(CatalogError::Panicked(error.to_string())),
+            Err(_) => Err(CatalogError::Preparing(Refusal::Preparing {
+                title,
+                retry_after: PREPARING_PATIENCE,
+            })),
+        }
+    }
+
+    /// The compilation that waits reports a failure.
+    fn prepare_blocking(&self, name: &str, library: Library) {
+        let Some(toolbox) = self.shared.toolbox() else {
+            return;
+        };
+        if let Ok(suite) = self.shared.suites.named(name)
+            && let Err(error) = toolbox.prepare(suite, library)
+        {
+            tracing::error!(%error, "a language cannot be prepared");
+        }
+    }
+
     fn compile_blocking(
         &self,
         runtime: &Arc<Runtime>,
@@ -333,6 +406,7 @@ impl Catalog {
             arguments: runtime.compiler_arguments.clone(),
             // A compiler with several threads may use all CPUs, unlike a program.
             cpus: allowed_cpus(),
+            without_preparing: true,
             ..Options::default()
         };
         let Compilation {
@@ -378,6 +452,14 @@ impl Shared {
         let toolbox = Arc::new(toolbox);
         *current = Some((supervisor, toolbox.clone()));
         Some(toolbox)
+    }
+
+    fn preparing(
+        &self,
+    ) -> std::sync::MutexGuard<'_, HashMap<(String, Library), watch::Receiver<bool>>> {
+        self.preparing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn scripts(&self) -> std::sync::MutexGuard<'_, HashMap<(String, PathBuf), Arc<Program>>> {

@@ -9,7 +9,9 @@ mod environment;
 mod keep;
 mod programs;
 
-pub use environment::{ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, work_directory_at};
+pub use environment::{
+    ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, usual_world, work_directory_at,
+};
 pub use programs::Programs;
 
 use super::budget::MAX_RENDERED_BYTES;
@@ -245,13 +247,22 @@ pub enum ProgramError {
     Refused(#[from] Refusal),
     /// The request cannot be compiled.
     #[error(transparent)]
-    Catalog(#[from] CatalogError),
+    Catalog(CatalogError),
     /// A test could not be executed.
     #[error(transparent)]
     Execution(#[from] ExecutionError),
     /// The command is empty.
     #[error("a command needs at least the name of a program")]
     NoCommand,
+}
+
+impl From<CatalogError> for ProgramError {
+    fn from(error: CatalogError) -> ProgramError {
+        match error {
+            CatalogError::Preparing(refusal) => ProgramError::Refused(refusal),
+            error => ProgramError::Catalog(error),
+        }
+    }
 }
 
 impl ProgramError {

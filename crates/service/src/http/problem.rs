@@ -327,6 +327,11 @@ impl From<Refusal> for ProblemDetails {
                 "above_limit",
                 "A limit is too large",
             ),
+            Refusal::Preparing { .. } => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "preparing",
+                "The language is being prepared",
+            ),
             Refusal::Draining => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "draining",

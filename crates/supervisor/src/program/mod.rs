@@ -40,7 +40,7 @@ use crate::tree;
 use core::ffi::CStr;
 use core::sync::atomic::AtomicI32;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-use millibox_wire::{Network, Step, TemplateProblem, Unfit};
+use millibox_wire::{Network, ProcessEnd, Step, TemplateProblem, Unfit};
 use problem::unfit_failure;
 use zerocopy::FromBytes;
 
@@ -81,8 +81,6 @@ pub fn unfit(runner: &Runner, order: &Order, is_shared: bool) -> Option<Template
     };
     let unfit = if !runner.share_memory {
         Unfit::SeparatePid1
-    } else if order.network == Network::Loopback {
-        Unfit::Loopback
     } else if order.mounts.iter().any(is_staged) {
         Unfit::MountBelowTmpfs
     } else if order.uid == 0 || order.gid == 0 {
@@ -145,6 +143,7 @@ pub fn main(prepared: &Prepared, program: Program) -> ! {
             gid: prepared.gid,
             control,
             template,
+            has_loopback: prepared.network == Network::Loopback,
             figures: TemplateFigures::default(),
             idle_memory: None,
             left_memory: 0,
@@ -167,6 +166,8 @@ struct Init<'a> {
     control: i32,
     /// The process id of the template.
     template: i32,
+    /// Whether each run has a network namespace with a loopback interface.
+    has_loopback: bool,
     figures: TemplateFigures,
     /// The memory in the cgroup when the first copy was prepared.
     idle_memory: Option<u64>,
@@ -176,6 +177,23 @@ struct Init<'a> {
     sockets: u64,
     /// The highest number of tasks in the cgroup before the current copy.
     peak_tasks: u64,
+}
+
+/// The network namespace of a run.
+struct RunNetwork<'a> {
+    runner: &'a Runner,
+    /// pid1 of the run.
+    pidfd: i32,
+}
+
+impl RunNetwork<'_> {
+    /// The main function of the process that prepares the namespace. Its exit status is an errno.
+    fn main(&self) -> ! {
+        let prepared = calls::setns(self.pidfd, libc::CLONE_NEWUSER | libc::CLONE_NEWNET)
+            .and_then(|_| calls::loopback_up())
+            .and_then(|()| sockets::send_files(self.runner));
+        calls::exit(prepared.err().map_or(0, |errno| errno.0))
+    }
 }
 
 /// A copy that waits for its launch.
@@ -294,6 +312,9 @@ impl Init<'_> {
         let pidfd = process::pidfd(pid1).map_err(at(Step::Ready))?;
         let host_pid = self.host_pid(pidfd).map_err(at(Step::Ready))?;
         self.map_ids(host_pid)?;
+        if self.has_loopback {
+            self.prepare_network(pidfd)?;
+        }
         let streams = null::open(self.runner).map_err(at(Step::Descriptors))?;
         let sent = calls::send_descriptors(self.control, &[message::MAPPED], &streams);
         for fd in streams {
@@ -307,6 +328,30 @@ impl Init<'_> {
             pidfd,
             process,
         })
+    }
+
+    /// Prepares the network namespace of a run, which its pid1 has just created. The init process
+    /// cannot enter that namespace and return from it, so a child does, in the user namespace that
+    /// owns it. No code of the run exists yet.
+    fn prepare_network(&self, pidfd: i32) -> Result<(), Failure> {
+        let how = process::Clone {
+            flags: libc::CLONE_VM as u64,
+            into_cgroup: None,
+        };
+        let network = RunNetwork {
+            runner: self.runner,
+            pidfd,
+        };
+        // The template has left this stack with its exec.
+        let stack = &self.runner.target_stack;
+        let unused = AtomicI32::new(0);
+        let waited = process::run_child(how, stack, RunNetwork::main, &network, &unused, |_| {})
+            .map_err(at(Step::Network))?;
+        match process::end_of(waited.status) {
+            ProcessEnd::Exited(0) => Ok(()),
+            ProcessEnd::Exited(errno) => Err(Failure::new(Step::Network, Errno(errno))),
+            _ => Err(Failure::new(Step::Network, Errno(libc::EINTR))),
+        }
     }
 
     /// Maps the ids of a run to the same ids in the template's user namespace.

@@ -5,13 +5,12 @@ use crate::sys::Errno;
 use millibox_wire::{ProcessEnd, Step, TemplateProblem, Unfit};
 
 /// The numbers of [`TemplateProblem`] in a [`Failure`].
-const PROBLEMS: [TemplateProblem; 14] = [
+const PROBLEMS: [TemplateProblem; 13] = [
     TemplateProblem::NotReady,
     TemplateProblem::CpuTime,
     TemplateProblem::OutOfMemory,
     TemplateProblem::Unfit(Unfit::Backend),
     TemplateProblem::Unfit(Unfit::SeparatePid1),
-    TemplateProblem::Unfit(Unfit::Loopback),
     TemplateProblem::Unfit(Unfit::MountBelowTmpfs),
     TemplateProblem::Unfit(Unfit::Seccomp),
     TemplateProblem::Unfit(Unfit::RootInside),

@@ -1,6 +1,7 @@
 //! The mounter: builds the template of a world.
 
 use super::plan::{Plan, TemplateMount};
+use super::system::{self, Content};
 use crate::sys::{Errno, calls};
 use millibox_wire::path::normal;
 use millibox_wire::{Located, Mount, Source, Step};
@@ -56,7 +57,8 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     )
     .map_err(whole(Step::Template))?;
 
-    // Open all sources before a mount can hide them.
+    // Open all sources, and read the host's files, before a mount can hide them.
+    let mut files: Vec<Vec<(String, Content)>> = Vec::with_capacity(world.mounts.len());
     let mut sources = Vec::with_capacity(world.mounts.len());
     for (object, mount) in world.mounts.iter().enumerate() {
         let errs = |(step, errno)| BuildError {
@@ -64,6 +66,22 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
             errno,
             object,
         };
+        files.push(match mount {
+            Mount::Etc { home, .. } => system::etc_files(
+                world
+                    .uid
+                    .unwrap_or_else(|| rustix::process::getuid().as_raw()),
+                world
+                    .gid
+                    .unwrap_or_else(|| rustix::process::getgid().as_raw()),
+                home,
+            ),
+            Mount::Proc {
+                system: Some(files),
+                ..
+            } => system::proc_files(files),
+            _ => Vec::new(),
+        });
         sources.push(match mount {
             Mount::Bind { .. } => Some(
                 detached_bind(mount, seen.get(object).copied().unwrap_or_default())
@@ -142,11 +160,16 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
                 if let Some(source) = &sources[object] {
                     attach(source, at.as_fd()).map_err(|errno| errs((Step::Mount, errno)))?;
                 }
+                root.write(system::PROC_FILES.as_bytes(), &files[object])
+                    .map_err(|errno| errs((Step::MountPoint, errno)))?;
             }
             TemplateMount::Unchanged => {
                 if let Mount::NewRoot { .. } = mount {
                     root.change(&path)
                         .map_err(|errno| errs((Step::NewRoot, errno)))?;
+                } else if let Mount::Etc { .. } = mount {
+                    root.write(&path, &files[object])
+                        .map_err(|errno| errs((Step::MountPoint, errno)))?;
                 } else {
                     mount_unchanged(&root, mount, &path, sources[object].as_ref()).map_err(errs)?;
                 }
@@ -345,6 +368,14 @@ fn attach(mount: &OwnedFd, at: BorrowedFd) -> Result<(), Errno> {
     Ok(())
 }
 
+fn write_all(file: &OwnedFd, mut text: &[u8]) -> rustix::io::Result<()> {
+    while !text.is_empty() {
+        let written = rustix::io::write(file, text)?;
+        text = text.get(written..).unwrap_or_default();
+    }
+    Ok(())
+}
+
 fn is_directory(fd: &OwnedFd) -> Result<bool, Errno> {
     let stat = rustix::fs::fstat(fd)?;
     Ok(rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory)
@@ -442,6 +473,27 @@ impl Root {
         let (above, name) = self.parent(path)?;
         rustix::fs::mkdirat(&above, &name, Mode::from_raw_mode(0o755))?;
         self.open(path, OFlags::DIRECTORY)
+    }
+
+    /// Writes files below a directory. Files that exist are kept.
+    fn write(&self, at: &[u8], files: &[(String, Content)]) -> Result<(), Errno> {
+        for (name, content) in files {
+            let path = [at, b"/", name.as_bytes()].concat();
+            let (above, name) = self.parent(&path)?;
+            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+            let written = match content {
+                Content::Link(target) => rustix::fs::symlinkat(target.as_slice(), &above, &name),
+                Content::Text(text) => {
+                    rustix::fs::openat(&above, &name, flags, Mode::from_raw_mode(0o444))
+                        .and_then(|file| write_all(&file, text))
+                }
+            };
+            match written {
+                Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Opens a mount point of the requested type, and creates it if necessary.

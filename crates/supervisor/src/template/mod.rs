@@ -16,6 +16,8 @@
 
 mod build;
 mod plan;
+mod system;
 
 pub use build::{BuildError, Built, build};
 pub use plan::{Plan, is_below, plan};
+pub use system::HOST_NAME;

@@ -1,5 +1,6 @@
 //! Plans a world: decides which mounts the mounter makes and which pid1 makes.
 
+use super::system;
 use crate::run_mounts::RunMount;
 use millibox_wire::path::{normal, shown};
 use millibox_wire::{Mount, World, WorldError, WorldProblem};
@@ -104,18 +105,31 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                     },
                 ));
             }
-            Mount::Proc { processes_only, .. } => {
+            Mount::Proc {
+                processes_only,
+                system,
+                ..
+            } => {
                 if stage.is_some() {
                     return Err(wrong(WorldProblem::ProcfsBelowTmpfs));
                 }
                 plan.wants_procfs = true;
                 plan.template.push((number, TemplateMount::Procfs));
-                let options = if *processes_only { c"subset=pid" } else { c"" };
+                let options = if *processes_only || system.is_some() {
+                    c"subset=pid"
+                } else {
+                    c""
+                };
+                let files = match system {
+                    Some(_) => system::proc_mounts(),
+                    None => Vec::new(),
+                };
                 plan.run.push((
                     number,
                     RunMount::Proc {
                         path: c_path,
                         options: options.to_owned(),
+                        files,
                     },
                 ));
             }
@@ -212,11 +226,15 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                 }
                 plan.template.push((number, TemplateMount::Unchanged));
             }
+            Mount::Etc { .. } if stage.is_some() => {
+                return Err(wrong(WorldProblem::OnHostFileSystem));
+            }
             Mount::Bind { .. }
             | Mount::Tmpfs { .. }
             | Mount::CreateDir { .. }
             | Mount::CreateFile { .. }
-            | Mount::Symlink { .. } => plan.template.push((number, TemplateMount::Unchanged)),
+            | Mount::Symlink { .. }
+            | Mount::Etc { .. } => plan.template.push((number, TemplateMount::Unchanged)),
         }
         match mount {
             Mount::Bind { .. } => mounted.push((path, true)),

@@ -1,7 +1,7 @@
 /* ---
 class = "leaks"
 attempts = "learn the host's name and domain"
-must = "both are empty"
+must = "the names are those of the sandbox"
 held_by = "UTS namespace"
 with = ["proc"]
 control = "bare"
@@ -14,8 +14,9 @@ static void attack(void)
     struct utsname names;
     char text[300] = "";
     must(uname(&names));
-    if (names.nodename[0] != 0)
+    if (strcmp(names.nodename, "millibox") != 0)
         escaped("the host is %s", names.nodename);
-    if (file_read("/proc/sys/kernel/hostname", text, sizeof text) > 1)
+    if (file_read("/proc/sys/kernel/hostname", text, sizeof text) > 1
+        && strcmp(text, "millibox\n") != 0)
         escaped("the host is %s", text);
 }

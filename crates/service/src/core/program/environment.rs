@@ -8,7 +8,7 @@ use crate::core::execution::{
     Live, Output, Streams,
 };
 use bytes::Bytes;
-use millibox::{Mount, Prepared, TmpfsMount, World};
+use millibox::{Mount, Network, Prepared, TmpfsMount, World};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use tokio::sync::mpsc;
@@ -65,6 +65,7 @@ impl ProgramRun {
         };
         let world = with_temporary_directory(world, limits.work_bytes)
             .mount(work_directory(limits.work_bytes));
+        let world = usual_world(world, memory);
         // A template has only the variables that the operator chose.
         let prepared = program.and_then(|program| self.prepared(program, &world, &env));
         for (name, value) in &self.env {
@@ -210,9 +211,22 @@ fn is_read_at_start(name: &OsStr) -> bool {
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// A read-only view of the system, with the processes of the run in /proc.
+/// What a program finds on a usual machine, without the files of its users.
 pub fn command_world() -> World {
-    World::minimal().mount(Mount::proc("/proc").processes_only())
+    World::standard()
+}
+
+/// The world of a run, with what every program of the service finds, in any language: a
+/// procfs, which states the run's memory limit, and a loopback interface of the run's own.
+pub fn usual_world(mut world: World, memory_bytes: Option<u64>) -> World {
+    if !world.mounts().iter().any(|mount| mount.path() == "/proc") {
+        world = world.mount(Mount::proc("/proc").system_files());
+    }
+    world = world.network(Network::Loopback);
+    match memory_bytes {
+        Some(bytes) => world.memory(bytes),
+        None => world,
+    }
 }
 
 /// The working directory: a tmpfs of this size.

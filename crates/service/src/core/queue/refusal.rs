@@ -31,6 +31,14 @@ pub enum Refusal {
         /// When a retry is likely to succeed.
         retry_after: Duration,
     },
+    /// The libraries of a language are being compiled, which happens once.
+    #[error("{title} is being prepared")]
+    Preparing {
+        /// Title of the language.
+        title: String,
+        /// When a retry is likely to succeed.
+        retry_after: Duration,
+    },
     /// The service is shutting down.
     #[error("the service is shutting down")]
     Draining,
@@ -63,7 +71,8 @@ impl Refusal {
         match self {
             Refusal::QueueFull { retry_after, .. }
             | Refusal::ShareUsed { retry_after, .. }
-            | Refusal::TimedOut { retry_after, .. } => Some(*retry_after),
+            | Refusal::TimedOut { retry_after, .. }
+            | Refusal::Preparing { retry_after, .. } => Some(*retry_after),
             Refusal::Draining => Some(MIN_RETRY_AFTER),
             Refusal::TooMuchMemory { .. } | Refusal::TooLarge { .. } => None,
         }

@@ -12,6 +12,7 @@ use crate::core::execution::{
     Capture, Content, Excess, Execution, ExecutionLimits, HostFile, Input, InputContent, InputFile,
     Output, OutputFile, Stream, Streams,
 };
+use crate::core::program::usual_world;
 use crate::service::Service;
 use bytes::Bytes;
 use millibox::{Mount, World};
@@ -32,7 +33,7 @@ const EXTRA_MEMORY_BYTES: u64 = 16 << 10;
 const MIN_MEMORY_BYTES: u64 = 1 << 20;
 const MIN_TIME: Duration = Duration::from_millis(1);
 
-/// The files that commands see. All runs share this world, so the supervisor prepares it only once.
+/// The files that commands see.
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let directory = |path: &str| {
         Mount::tmpfs(path)
@@ -40,11 +41,12 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
             .inode_limit(DIRECTORY_INODES)
             .mode(0o777)
     };
-    World::empty()
-        .system()
-        .dev("/dev")
+    World::standard()
+        .mounts()
+        .iter()
+        .filter(|mount| mount.path() != "/tmp")
+        .fold(World::empty(), |world, mount| world.mount(mount.clone()))
         .mount(directory("/tmp"))
-        .mount(Mount::proc("/proc").processes_only())
         .mount(directory(WORK_DIRECTORY))
 });
 
@@ -189,11 +191,12 @@ fn try_prepare(
             max_bytes,
             truncate: command.truncates_copy_out,
         });
+    let limits = limits(common.service, &command);
     let execution = Execution {
         program: program.into(),
         argv: command.args.iter().map(Into::into).collect(),
         env,
-        world: WORLD.clone(),
+        world: usual_world(WORLD.clone(), limits.memory_bytes),
         prepared: None,
         current_dir: WORK_DIRECTORY.into(),
         files: input_files(common, &command)?,
@@ -202,7 +205,7 @@ fn try_prepare(
         streams,
         outputs: outputs.collect(),
         budget: common.budget.clone(),
-        limits: limits(common.service, &command),
+        limits,
     };
     Ok(Prepared {
         execution,

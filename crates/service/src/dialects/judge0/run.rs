@@ -10,7 +10,7 @@ use super::model::{
 use super::project;
 use super::status::Status;
 use super::submission::Verdict;
-use crate::core::catalog::{CompileLimits, Compiled, Runtime, SourceFile};
+use crate::core::catalog::{CompileLimits, Compiled, Runtime, ScriptError, SourceFile};
 use crate::core::compare::Comparison;
 use crate::core::engine::Lane;
 use crate::core::execution::{Content, Excess, ExecutionReport, InputContent, InputFile};
@@ -48,8 +48,12 @@ pub async fn run(
     draft: &Draft,
     started: impl FnOnce(),
 ) -> Result<Verdict, Refusal> {
-    let run = program_run(service, client, draft);
     let begin = Instant::now();
+    let run = program_run(service, client, draft);
+    let run = match with_script(service, run).await {
+        Ok(run) => run,
+        Err(error) => return Ok(Verdict::internal_error(error)),
+    };
     let mut compile = project::compile_run(draft, &run);
     if let Some(compile) = &mut compile {
         // Its product is unpacked in memory, and archived for the run.
@@ -67,7 +71,7 @@ pub async fn run(
     let queued = begin.elapsed();
     started();
     let verdict = match compile {
-        None => finish(draft, service.run_admitted(INTERFACE, run, queued).await),
+        None => finish(draft, run_prepared(service, run, queued).await),
         Some(compile) => {
             let compiled = service.run_admitted(INTERFACE, compile, queued).await;
             match project::compiled(compiled) {
@@ -86,6 +90,49 @@ pub async fn run(
     };
     drop(permit);
     Ok(verdict)
+}
+
+/// Runs a submission. Its client does not repeat it, so it waits until its language is prepared.
+async fn run_prepared(
+    service: &Service,
+    run: ProgramRun,
+    queued: Duration,
+) -> Result<ProgramReport, ProgramError> {
+    let begin = Instant::now();
+    loop {
+        match service.run_admitted(INTERFACE, run.clone(), queued).await {
+            Err(ProgramError::Refused(Refusal::Preparing { .. })) if begin.elapsed() < PATIENCE => {
+            }
+            report => return report,
+        }
+    }
+}
+
+/// Puts the sources of an interpreted program into the working directory, as Judge0 does. The
+/// interpreter reports a syntax error when it runs.
+async fn with_script(service: &Service, run: ProgramRun) -> Result<ProgramRun, ScriptError> {
+    let ProgramSource::Sources { runtime, files, .. } = &run.source else {
+        return Ok(run);
+    };
+    let Some(main) = files.first() else {
+        return Ok(run);
+    };
+    let script = service.programs.catalog.script(runtime, &main.path).await?;
+    let Some(program) = script else {
+        return Ok(run);
+    };
+    let sources = files.iter().map(|file| InputFile {
+        path: file.path.clone(),
+        content: InputContent::File {
+            content: file.content.clone(),
+            mode: 0o644,
+        },
+    });
+    Ok(ProgramRun {
+        files: run.files.iter().cloned().chain(sources).collect(),
+        source: ProgramSource::Program(program),
+        ..run
+    })
 }
 
 fn finish(draft: &Draft, report: Result<ProgramReport, ProgramError>) -> Verdict {
@@ -241,34 +288,9 @@ fn verdict(draft: &Draft, report: &ProgramReport) -> Verdict {
         .as_ref()
         .map_or_else(Bytes::new, |compiled| compiled.messages.clone().into());
     if let Some(Compiled {
-        result: Err(error),
-        figures,
-        ..
+        result: Err(error), ..
     }) = &report.compiled
     {
-        if draft.language.compile_command.is_none() && matches!(error, CompileError::Refused(_)) {
-            // Judge0 does not compile this language: the interpreter reports the error.
-            let cpu_ns = figures
-                .as_ref()
-                .map(|figures| figures.cpu_user_ns + figures.cpu_system_ns);
-            return Verdict {
-                stderr: if compile_output.is_empty() {
-                    error.to_string().into()
-                } else {
-                    compile_output
-                },
-                message: Some("Exited with error status 1".to_owned()),
-                time: cpu_ns.map(seconds),
-                wall_time: figures
-                    .as_ref()
-                    .map(|figures| seconds(figures.real_time_ns)),
-                memory: figures
-                    .as_ref()
-                    .map(|figures| figures.peak_memory_bytes >> 10),
-                exit_code: Some(1),
-                ..Verdict::new(Status::NonzeroExitCode)
-            };
-        }
         return compile_verdict(error, compile_output);
     }
     let ended: Vec<&ExecutionReport> = report

@@ -1,6 +1,6 @@
 //! Errors of requests, and the answers that Piston's clients expect for them.
 
-use crate::core::catalog::CatalogError;
+use crate::core::catalog::{CatalogError, ScriptError};
 use crate::core::execution::ExecutionError;
 use crate::core::queue::Refusal;
 use axum::Json;
@@ -76,7 +76,10 @@ pub enum JobError {
     Refused(#[from] Refusal),
     /// The sources cannot be compiled by the runtime.
     #[error(transparent)]
-    Catalog(#[from] CatalogError),
+    Catalog(CatalogError),
+    /// The interpreter could not be prepared.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     /// The compiler could not be run.
     #[error("the compiler failed: {0}")]
     Compiler(CompileError),
@@ -109,6 +112,15 @@ pub enum Failure {
     NoObject,
     /// Packages cannot be installed or removed.
     Packages,
+}
+
+impl From<CatalogError> for JobError {
+    fn from(error: CatalogError) -> JobError {
+        match error {
+            CatalogError::Preparing(refusal) => JobError::Refused(refusal),
+            error => JobError::Catalog(error),
+        }
+    }
 }
 
 impl From<JobError> for Failure {

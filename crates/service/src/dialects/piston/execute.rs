@@ -17,7 +17,7 @@ use crate::core::execution::{
     Streams, WHOLE_DIRECTORY,
 };
 use crate::core::plan::Plan;
-use crate::core::program::{ENVIRONMENT, plain_file, work_directory_at};
+use crate::core::program::{ENVIRONMENT, plain_file, usual_world, work_directory_at};
 use crate::core::queue::{Permit, Ticket};
 use crate::http::headers::RunHeaders;
 use crate::http::held::hold;
@@ -157,12 +157,19 @@ pub(super) async fn run_stages(
     // The files of a program exist only as long as the program. Another job may replace the program
     // in the catalog if both compile the same sources.
     let (compile, execution, _program) = match &job.runtime.source {
-        Source::Suite(runtime) => match compile_suite(service, job, runtime, observer).await? {
-            SuiteProgram::Ready { compile, program } => {
+        Source::Suite(runtime) => match script(service, job, runtime).await? {
+            Some((program, main)) => {
+                let files = files.into_iter().chain([main]).collect();
                 let execution = suite_execution(service, job, &program, files);
-                (compile, execution, Some(program))
+                (None, prepared(execution, &program), Some(program))
             }
-            SuiteProgram::Failed { compile, run } => return Ok(answer(compile, run)),
+            None => match compile_suite(service, job, runtime, observer).await? {
+                (compile, Some(program)) => {
+                    let execution = suite_execution(service, job, &program, files);
+                    (Some(compile), execution, Some(program))
+                }
+                (compile, None) => return Ok(answer(Some(compile.clone()), compile)),
+            },
         },
         Source::Package(package) => {
             match compile_package(service, job, package, files, observer).await? {
@@ -198,31 +205,50 @@ pub(super) async fn run_stages(
     Ok(answer(compile, run))
 }
 
-enum SuiteProgram {
-    Ready {
-        compile: Option<Stage>,
-        program: Arc<Program>,
-    },
-    Failed {
-        compile: Option<Stage>,
-        run: Stage,
-    },
+/// The program of an interpreted language, and its main source. As in Piston, the sources are in
+/// the working directory, and the interpreter reports a syntax error in the run stage. Returns
+/// `None` if the language is compiled.
+async fn script(
+    service: &Service,
+    job: &Job,
+    runtime: &Arc<catalog::Runtime>,
+) -> Result<Option<(Arc<Program>, InputFile)>, JobError> {
+    if runtime.is_compiled {
+        return Ok(None);
+    }
+    let Some(source) = main_source(job, runtime)? else {
+        return Ok(None);
+    };
+    let script = service
+        .programs
+        .catalog
+        .script(runtime, &source.path)
+        .await?;
+    Ok(script.map(|program| (program, plain_file(source.path, source.bytes))))
 }
 
-/// Compiles for a language of the service. A language whose sources are only checked has no compile
-/// stage: its run stage reports the errors.
+/// The execution as a copy of the interpreter that was started for all scripts of the language.
+fn prepared(execution: Execution, program: &Program) -> Execution {
+    let prepare = program.executable.prepare.clone();
+    let prepared = prepare.and_then(|prepare| {
+        let env = execution.env.iter();
+        let prepare = env.fold(prepare, |prepare, (name, value)| prepare.env(name, value));
+        execution.world.prepare(&prepare).ok()
+    });
+    Execution {
+        prepared,
+        ..execution
+    }
+}
+
+/// Compiles for a language of the service. There is no program if the compiler rejects the sources.
 async fn compile_suite(
     service: &Service,
     job: &Job,
     runtime: &Arc<catalog::Runtime>,
     observer: &mut impl Observer,
-) -> Result<SuiteProgram, JobError> {
-    let stage_name = if runtime.is_compiled {
-        observer.begin("compile").await?;
-        "compile"
-    } else {
-        "run"
-    };
+) -> Result<(Stage, Option<Arc<Program>>), JobError> {
+    observer.begin("compile").await?;
     let limits = &job.constraints.compile;
     let limits = CompileLimits {
         cpu_time: Some(limits.cpu_time.min(limits.real_time)),
@@ -235,84 +261,66 @@ async fn compile_suite(
         .compile(runtime, sources, Some(entry), limits)
         .await?;
     let stage = Stage::of_compiled(&compiled)?;
-    match compiled.result {
-        Ok(program) if runtime.is_compiled => {
-            observer.show(&stage).await?;
-            observer.end(stage_name, &stage).await?;
-            Ok(SuiteProgram::Ready {
-                compile: Some(stage),
-                program,
-            })
-        }
-        Ok(program) => Ok(SuiteProgram::Ready {
-            compile: None,
-            program,
-        }),
-        Err(_) => {
-            if !runtime.is_compiled {
-                observer.begin(stage_name).await?;
-            }
-            observer.show(&stage).await?;
-            observer.end(stage_name, &stage).await?;
-            Ok(SuiteProgram::Failed {
-                compile: runtime.is_compiled.then(|| stage.clone()),
-                run: stage,
-            })
-        }
-    }
+    observer.show(&stage).await?;
+    observer.end("compile", &stage).await?;
+    Ok((stage, compiled.result.ok()))
 }
 
-/// The sources for the compiler, and the name of the main one. The main source is renamed if its
-/// name does not show the language, such as the name `file0.code` of a file without a name.
+/// The first text file. It is renamed if its name does not show the language, such as the name
+/// `file0.code` of a file without a name.
+fn main_source(job: &Job, runtime: &catalog::Runtime) -> Result<Option<SourceFile>, JobError> {
+    let Some(file) = job.files.iter().find(|file| file.is_text) else {
+        return Ok(None);
+    };
+    let path = file.path()?;
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let is_known = extension.is_some_and(|known| runtime.extensions.iter().any(|it| it == known));
+    Ok(Some(SourceFile {
+        path: if is_known {
+            path
+        } else {
+            runtime.file_name.clone().into()
+        },
+        bytes: file.content.clone(),
+    }))
+}
+
+/// The sources for the compiler, and the name of the main one.
 fn suite_sources(
     job: &Job,
     runtime: &catalog::Runtime,
 ) -> Result<(Vec<SourceFile>, String), JobError> {
-    let extension = |path: &Path| {
-        path.extension()
-            .map(|ext| ext.to_string_lossy().into_owned())
-    };
     let is_source = |path: &Path| {
-        extension(path).is_some_and(|extension| {
-            runtime.extensions.contains(&extension) || HEADER_EXTENSIONS.contains(&&extension[..])
+        let extension = path
+            .extension()
+            .map(|extension| extension.to_string_lossy());
+        extension.is_some_and(|extension| {
+            runtime.extensions.iter().any(|known| *known == extension)
+                || HEADER_EXTENSIONS.contains(&&extension[..])
         })
     };
-    let mut main = None;
-    let mut sources: Vec<SourceFile> = Vec::new();
-    for file in &job.files {
+    let mut sources: Vec<SourceFile> = main_source(job, runtime)?.into_iter().collect();
+    let main = sources.first().map(|main| main.path.clone());
+    let first = job.files.iter().position(|file| file.is_text);
+    for (index, file) in job.files.iter().enumerate() {
         let path = file.path()?;
-        let is_main = main.is_none() && file.is_text;
-        // Scripts may read any files in their directory.
-        if !is_main && runtime.is_compiled && !(file.is_text && is_source(&path)) {
+        let is_main = Some(index) == first || Some(&path) == main.as_ref();
+        if is_main || !(file.is_text && is_source(&path)) {
             continue;
         }
-        let path = if is_main {
-            let is_known = extension(&path).is_some_and(|ext| runtime.extensions.contains(&ext));
-            let path = if is_known {
-                path
-            } else {
-                runtime.file_name.clone().into()
-            };
-            main = Some(path.to_string_lossy().into_owned());
-            path
-        } else {
-            path
-        };
         // If several files have the same name, the last one wins, as on a disk. The main source is
         // an exception.
-        if is_main || main.as_deref().is_none_or(|main| Path::new(main) != path) {
-            sources.retain(|known| known.path != path);
-            sources.push(SourceFile {
-                path,
-                bytes: file.content.clone(),
-            });
-        }
+        sources.retain(|known| known.path != path);
+        sources.push(SourceFile {
+            path,
+            bytes: file.content.clone(),
+        });
     }
     // The compiler sees the paths of the sources relative to their common directory.
     let common = common_directory(&sources);
     let main = main.unwrap_or_default();
-    let entry = Path::new(&main).strip_prefix(common);
-    let entry = entry.map_or_else(|_| main.clone(), |path| path.to_string_lossy().into_owned());
+    let entry = main.strip_prefix(common).unwrap_or(&main);
+    let entry = entry.to_string_lossy().into_owned();
     Ok((sources, entry))
 }
 
@@ -350,10 +358,13 @@ fn suite_execution(
         program: argv.first().cloned().unwrap_or_default(),
         argv,
         env: environment(job, &command.env),
-        world: executable
-            .world
-            .clone()
-            .mount(work_directory_at(SUBMISSION_DIRECTORY, work_bytes)),
+        world: usual_world(
+            executable
+                .world
+                .clone()
+                .mount(work_directory_at(SUBMISSION_DIRECTORY, work_bytes)),
+            execution_limits.memory_bytes,
+        ),
         prepared: None,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
@@ -442,11 +453,13 @@ fn package_execution(
     limits: &StageLimits,
 ) -> Execution {
     let argv = package.argv(script, args);
+    let limits = execution_limits(service, job, limits);
+    let world = package.world(service.config.limits.default.files_bytes);
     Execution {
         program: argv.first().cloned().unwrap_or_default(),
         argv,
         env: environment(job, package.variables()),
-        world: package.world(service.config.limits.default.files_bytes),
+        world: usual_world(world, limits.memory_bytes),
         prepared: None,
         current_dir: SUBMISSION_DIRECTORY.into(),
         files,
@@ -454,7 +467,7 @@ fn package_execution(
         streams: Streams::default(),
         outputs: Vec::new(),
         budget: Budget::new(u64::MAX),
-        limits: execution_limits(service, job, limits),
+        limits,
     }
 }
 

@@ -100,6 +100,7 @@ impl From<ProgramError> for Failure {
 impl From<CatalogError> for Failure {
     fn from(error: CatalogError) -> Failure {
         let field = match &error {
+            CatalogError::Preparing(refusal) => return refusal.clone().into(),
             CatalogError::UnknownRuntime { .. } | CatalogError::Unavailable { .. } => "language",
             _ => "files",
         };

@@ -1,7 +1,8 @@
 //! Admission and execution, common to both endpoints.
 //!
-//! A request begins to run within its compile timeout and a configured margin, or it is rejected
-//! with 504. A run that starts later might not end before verl gives up, 10 s after both timeouts.
+//! A request leaves the queue within its compile timeout and a configured margin, or it is rejected.
+//! A run that starts later might not end before verl gives up, 10 s after both timeouts. A compiler
+//! that has started ends at its own limits.
 
 use super::INTERFACE;
 use super::errors::{Failure, SandboxFailure};
@@ -28,6 +29,13 @@ const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 const MAX_PROCESSES: u32 = 256;
 /// Only real time is limited. A run that keeps fewer CPUs busy never reaches the limit of CPU time.
 const MAX_BUSY_CPUS: u32 = 256;
+
+/// A compiler ends after this multiple of its CPU time and less than the margin, even on a busy
+/// machine.
+const COMPILER_SLOWNESS: u32 = 3;
+/// Includes the time until the libraries of a language are prepared, and that of a compilation
+/// which checks whether the compiler works at all.
+const COMPILER_MARGIN: Duration = Duration::from_secs(40);
 
 /// The place of a request among the running ones.
 #[derive(Debug)]
@@ -143,14 +151,21 @@ pub(super) async fn admit(
 }
 
 impl Admitted {
-    /// Waits for a compiler, but not beyond the time in which the run must begin. A compiler that
-    /// takes longer continues, and a repeated request finds its result.
+    /// Waits for a compiler whose CPU time has this limit. The compiler ends at its limits, so a
+    /// source that keeps it busy is reported as such, even if a busy machine needs longer than the
+    /// time in which the run should begin.
     pub(super) async fn wait<T>(
         &self,
         service: &Service,
+        cpu_time: Duration,
         compiling: impl Future<Output = T>,
     ) -> Result<T, Failure> {
-        let waited = tokio::time::timeout_at(self.deadline.into(), compiling).await;
+        let longest = cpu_time
+            .saturating_mul(COMPILER_SLOWNESS)
+            .saturating_add(COMPILER_MARGIN)
+            .min(Duration::from_secs(86_400));
+        let deadline = self.deadline.max(Instant::now() + longest);
+        let waited = tokio::time::timeout_at(deadline.into(), compiling).await;
         waited.map_err(|_| {
             service.metrics.count_refusal(INTERFACE);
             Failure::Late {

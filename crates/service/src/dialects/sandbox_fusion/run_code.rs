@@ -142,7 +142,7 @@ async fn compile(
         .programs
         .catalog
         .compile(&language.runtime, sources, main, limits);
-    let compiled = admitted.wait(service, compiling).await??;
+    let compiled = admitted.wait(service, timeout, compiling).await??;
     let compile_result = result::compiler(&compiled).map_err(SandboxFailure::Compiler)?;
     Ok((compiled.result.ok(), Some(compile_result)))
 }

@@ -172,11 +172,14 @@ impl SignalStack {
     }
 }
 
-/// Clears host name and domain name (sethostname(2), setdomainname(2)).
-pub fn clear_host_name() -> Result<()> {
-    // SAFETY: for length 0 the kernel reads no bytes.
+/// Sets the host name and clears the domain name (sethostname(2), setdomainname(2)).
+pub fn set_host_name(name: &str) -> Result<()> {
+    // SAFETY: the kernel reads `name.len()` bytes, and none for length 0.
     unsafe {
-        syscall(libc::SYS_sethostname, [c"".as_ptr() as usize, 0, 0, 0, 0])?;
+        syscall(
+            libc::SYS_sethostname,
+            [name.as_ptr() as usize, name.len(), 0, 0, 0],
+        )?;
         syscall(libc::SYS_setdomainname, [c"".as_ptr() as usize, 0, 0, 0, 0])?;
     }
     Ok(())

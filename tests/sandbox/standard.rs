@@ -1,0 +1,227 @@
+//! The standard world: what programs find on a usual machine.
+
+use crate::supervisor;
+use millibox::{
+    Backend, Mount, Network, Outcome, Output, Prepare, Prepared, Request, Start, Supervisor, World,
+};
+use millibox_tests::skip;
+
+const PYTHON: &str = "/usr/bin/python3";
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+const MEMORY_BYTES: u64 = 64 << 20;
+
+fn world() -> World {
+    World::standard()
+        .network(Network::Loopback)
+        .memory(MEMORY_BYTES)
+}
+
+fn output(supervisor: &Supervisor, request: Request) -> Output {
+    let request = request.memory_limit(MEMORY_BYTES).process_limit(20);
+    supervisor
+        .output(&request, MAX_OUTPUT_BYTES)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn text(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let result = &output.result;
+    assert_eq!(result.outcome, Outcome::Exited(0), "{result}: {stderr}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn shell(supervisor: &Supervisor, script: &str) -> String {
+    let request = Request::new("/bin/sh").args(["-c", script]).world(&world());
+    text(&output(supervisor, request))
+}
+
+/// Whether copies of Python are possible here.
+fn python_or_skips(supervisor: &Supervisor) -> Option<Prepared> {
+    if supervisor.info().backend() == Backend::Cgroup2 {
+        skip("copies need Linux 6.12 with version 2 cgroups");
+        return None;
+    }
+    let prepare = Prepare::python(PYTHON, ["json"]);
+    Some(
+        world()
+            .prepare(&prepare)
+            .unwrap_or_else(|error| panic!("{error}")),
+    )
+}
+
+/// Runs a script as a program of its own, and as a copy.
+fn python(supervisor: &Supervisor, script: &str) -> Vec<String> {
+    let request = Request::new(PYTHON).args(["-c", script]);
+    let mut all = vec![text(&output(supervisor, request.clone().world(&world())))];
+    if let Some(prepared) = python_or_skips(supervisor) {
+        let output = output(supervisor, request.prepared(&prepared));
+        let start = &output.result.start;
+        assert!(matches!(start, Start::Prepared { .. }), "{start}");
+        all.push(text(&output));
+    }
+    all
+}
+
+#[test]
+fn user_and_host_have_names() {
+    let supervisor = supervisor();
+    let found = shell(
+        &supervisor,
+        "id -un; id -gn; hostname; cat /proc/sys/kernel/hostname; wc -l < /etc/passwd",
+    );
+    assert_eq!(found, "millibox\nmillibox\nmillibox\nmillibox\n3\n");
+    let names = "import getpass, pwd, os, socket; \
+                 print(getpass.getuser(), pwd.getpwuid(os.getuid()).pw_dir, socket.gethostname(), \
+                 socket.gethostbyname('localhost'), socket.gethostbyname(socket.gethostname()))";
+    for found in python(&supervisor, names) {
+        assert_eq!(found, "millibox /tmp millibox 127.0.0.1 127.0.0.1\n");
+    }
+}
+
+#[test]
+fn shared_memory_and_semaphores_work_and_are_empty_for_each_run() {
+    let supervisor = supervisor();
+    let script = "import multiprocessing as m, os\n\
+                  from multiprocessing import shared_memory\n\
+                  print(os.listdir('/dev/shm'), oct(os.stat('/dev/shm').st_mode))\n\
+                  with m.Pool(2) as pool: print(pool.map(abs, [-1, 2]))\n\
+                  open('/dev/shm/left', 'w').write('x')\n\
+                  s = shared_memory.SharedMemory(create=True, size=1000)\n\
+                  s.buf[0] = 7\n\
+                  t = shared_memory.SharedMemory(s.name)\n\
+                  print(t.buf[0])\n\
+                  t.close(); s.close(); s.unlink()";
+    for _ in 0..2 {
+        for found in python(&supervisor, script) {
+            assert_eq!(found, "[] 0o41777\n[1, 2]\n7\n");
+        }
+    }
+}
+
+#[test]
+fn shared_memory_is_bounded_and_charged() {
+    let supervisor = supervisor();
+    let free = shell(&supervisor, "stat -f -c '%b %S %c' /dev/shm");
+    assert_eq!(free, "65536 4096 20000\n");
+    if supervisor.info().backend() == Backend::Rlimit {
+        return skip("the backend rlimit does not charge files in memory");
+    }
+    let request = Request::new("/bin/sh")
+        .args(["-c", "head -c 128M /dev/zero > /dev/shm/large"])
+        .world(&world());
+    let outcome = output(&supervisor, request).result.outcome;
+    assert_eq!(outcome, Outcome::MemoryLimit);
+}
+
+#[test]
+fn proc_states_what_the_run_may_use_and_nothing_else() {
+    let supervisor = supervisor();
+    let script = "import os\n\
+        print(open('/proc/meminfo').readline().split()[1])\n\
+        print(open('/proc/cpuinfo').read().count('processor\\t') >= os.cpu_count() - 1)\n\
+        print(os.getloadavg(), open('/proc/loadavg').read().strip())\n\
+        print(open('/proc/stat').readline().strip())\n\
+        listed = set(os.listdir('/proc')) - {'self', 'thread-self'}\n\
+        print(all(name.isdigit() for name in listed))\n\
+        hidden = 'interrupts kallsyms keys locks kcore cmdline modules vmstat sysrq-trigger'\n\
+        print([name for name in hidden.split() if os.path.exists('/proc/' + name)])\n\
+        print(os.path.exists('/proc/sys/kernel/core_pattern'))\n\
+        for name in ('meminfo', 'sys/kernel/hostname', 'sys/new'):\n\
+        \x20   try: print(open('/proc/' + name, 'w'))\n\
+        \x20   except OSError as error: print(error.errno in (13, 30))";
+    for found in python(&supervisor, script) {
+        let lines: Vec<&str> = found.lines().collect();
+        let [memory, cpus, load, statistics, rest @ ..] = lines.as_slice() else {
+            panic!("{found}");
+        };
+        assert_eq!(*memory, (MEMORY_BYTES >> 10).to_string());
+        assert_eq!(*cpus, "True");
+        assert!(load.ends_with("0.00 0.00 0.00 1/1 2"), "{load}");
+        assert_eq!(*statistics, "cpu  0 0 0 0 0 0 0 0 0 0");
+        assert_eq!(rest, ["True", "[]", "False", "True", "True", "True"]);
+    }
+}
+
+#[test]
+fn stated_memory_is_at_most_the_limit() {
+    let stated = |bytes| {
+        let world = World::standard().memory(bytes);
+        let same = World::standard().memory(bytes - 1);
+        world.mounts() == same.mounts()
+    };
+    // 0b1111 << 20 has four digits, so one byte less is another value. 0b11111 has five.
+    assert!(!stated(15 << 20));
+    assert!(stated(31 << 20));
+}
+
+#[test]
+fn each_run_has_a_loopback_of_its_own() {
+    let supervisor = supervisor();
+    let script = "import asyncio, socket\n\
+        tcp = [line.split() for line in open('/proc/self/net/snmp') if line.startswith('Tcp:')]\n\
+        print(tcp[1][tcp[0].index('ActiveOpens')])\n\
+        async def hello(reader, writer):\n\
+        \x20   writer.write(b'hi'); await writer.drain(); writer.close()\n\
+        async def main():\n\
+        \x20   for host in ('127.0.0.1', '::1', 'localhost'):\n\
+        \x20       server = await asyncio.start_server(hello, host, 8000)\n\
+        \x20       reader, writer = await asyncio.open_connection(host, 8000)\n\
+        \x20       print(await reader.read()); writer.close(); server.close()\n\
+        \x20       await server.wait_closed()\n\
+        asyncio.run(main())\n\
+        print(sorted({a[4][0] for a in socket.getaddrinfo('localhost', 80)}))\n\
+        left = socket.create_server(('127.0.0.1', 8001))\n\
+        name = socket.socket(socket.AF_UNIX); name.bind('\\0left')";
+    for _ in 0..2 {
+        for found in python(&supervisor, script) {
+            assert_eq!(found, "0\nb'hi'\nb'hi'\nb'hi'\n['127.0.0.1', '::1']\n");
+        }
+    }
+}
+
+#[test]
+fn copies_use_different_network_namespaces() {
+    let supervisor = supervisor();
+    let Some(prepared) = python_or_skips(&supervisor) else {
+        return;
+    };
+    let script = "import os, socket\n\
+                  print(os.readlink('/proc/self/ns/net'), len(socket.if_nameindex()))\n\
+                  s = socket.socket(); s.settimeout(1)\n\
+                  print(s.connect_ex(('127.0.0.1', 8001)))\n\
+                  socket.create_server(('127.0.0.1', 8001)); os._exit(0)";
+    let script = script.replace("os._exit(0)", "import sys; sys.stdout.flush()");
+    let run = || {
+        let request = Request::new(PYTHON)
+            .args(["-c", &script])
+            .prepared(&prepared);
+        text(&output(&supervisor, request))
+    };
+    let [first, second] = [run(), run()];
+    for found in [&first, &second] {
+        assert!(
+            found.ends_with(&format!(" 1\n{}\n", libc::ECONNREFUSED)),
+            "{found}"
+        );
+    }
+    assert_ne!(first, second);
+}
+
+#[test]
+fn other_worlds_are_unchanged() {
+    let paths = |world: World| -> Vec<String> {
+        let path = |mount: &Mount| mount.path().display().to_string();
+        world.mounts().iter().map(path).collect()
+    };
+    let added: Vec<String> = paths(World::standard())
+        .into_iter()
+        .filter(|path| !paths(World::minimal()).contains(path))
+        .collect();
+    assert!(added.iter().any(|path| path == "/etc"), "{added:?}");
+    let minimal = paths(World::minimal());
+    assert!(
+        !minimal
+            .iter()
+            .any(|path| path == "/dev/shm" || path == "/proc")
+    );
+}
