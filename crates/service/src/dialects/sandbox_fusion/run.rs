@@ -1,8 +1,8 @@
 //! Admission and execution, common to both endpoints.
 //!
-//! A request leaves the queue within its compile timeout and a configured margin, or it is rejected.
-//! A run that starts later might not end before verl gives up, 10 s after both timeouts. A compiler
-//! that has started ends at its own limits.
+//! A request leaves the queue within its compile timeout and a configured margin, or it is
+//! rejected. A run that starts later might not end before verl gives up, 10 s after both timeouts.
+//! A compiler that has started ends at its own limits.
 
 use super::INTERFACE;
 use super::errors::{Failure, SandboxFailure};
