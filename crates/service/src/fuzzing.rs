@@ -28,7 +28,7 @@ pub mod sandbox_fusion {
 }
 
 pub mod v1 {
-    pub use crate::http::problem::Problem;
+    pub use crate::http::problem::ProblemDetails;
     pub use crate::http::v1::batches;
     pub use crate::http::v1::judgings::JudgingRequest;
     pub use crate::http::v1::model::RunRequest;

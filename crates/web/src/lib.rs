@@ -8,12 +8,18 @@
 //! | `unread` | reads the rest of a body that a handler has not read |
 //! | `pace` | a minimum speed for data that a client sends or receives |
 //! | `network` | the addresses that count as one client |
+//! | `assets` | style sheets, scripts and icons, and headers that confine pages |
+//! | `problem` | errors as RFC 9457 problem details |
+//! | `openapi` | what the OpenAPI descriptions have in common, and their checks |
 //!
 //! Routes, pages, kinds of errors, and the shares of clients stay in the two programs.
 
+pub mod assets;
 pub mod body;
 pub mod listen;
 pub mod network;
+pub mod openapi;
 pub mod pace;
+pub mod problem;
 pub mod stream;
 mod unread;

@@ -4,7 +4,7 @@ use super::assert_one_line;
 use crate::Target;
 use millibox_service::fuzzing::LimitValues;
 use millibox_service::fuzzing::v1::{
-    JudgingRequest, Problem, RunRequest, batches, check_label, comparison,
+    JudgingRequest, ProblemDetails, RunRequest, batches, check_label, comparison,
 };
 
 pub const V1: Target = Target {
@@ -102,7 +102,7 @@ fn run(request: &RunRequest) {
     }
 }
 
-fn refused(problem: &Problem) {
+fn refused(problem: &ProblemDetails) {
     assert!((400..500).contains(&problem.status), "{problem:?}");
     assert_one_line(&problem.detail);
 }

@@ -2,7 +2,7 @@
 
 use crate::config::LimitsConfig;
 use crate::core::catalog::Runtime;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::http::v1::model::{Blob, LimitRequest, RunRequest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -63,7 +63,11 @@ impl Fields {
     ///
     /// # Errors
     /// A limit is not a number.
-    pub fn request(&self, runtime: &Runtime, limits: &LimitsConfig) -> Result<RunRequest, Problem> {
+    pub fn request(
+        &self,
+        runtime: &Runtime,
+        limits: &LimitsConfig,
+    ) -> Result<RunRequest, ProblemDetails> {
         let code = Blob::Text(self.code.clone());
         Ok(RunRequest {
             runtime: Some(runtime.name.clone()),
@@ -101,7 +105,7 @@ impl Fields {
 }
 
 /// Parses a positive number in units of `scale`; `None` for an empty field.
-fn scaled(field: &str, text: &str, scale: u64) -> Result<Option<u64>, Problem> {
+fn scaled(field: &str, text: &str, scale: u64) -> Result<Option<u64>, ProblemDetails> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
@@ -119,7 +123,7 @@ fn scaled(field: &str, text: &str, scale: u64) -> Result<Option<u64>, Problem> {
             )]
             Ok(Some(value as u64))
         }
-        _ => Err(Problem::impossible(
+        _ => Err(problem::impossible(
             field,
             format!("{text:?} is not a positive number"),
         )),

@@ -35,18 +35,11 @@ mod words;
 use crate::samples::{Sample, Samples};
 use crate::service::Service;
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
-};
-use axum::middleware::{Next, from_fn};
-use axum::response::Response;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn;
 use axum::routing::get;
+use millibox_web::assets::secure;
 use std::sync::Arc;
-
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The state of the pages.
 #[derive(Debug)]
@@ -90,32 +83,4 @@ pub fn router(console: &Arc<Console>) -> Router {
         .route("/assets/{name}", get(assets::serve))
         .layer(from_fn(secure))
         .with_state(console.clone())
-}
-
-/// Adds the headers that confine the pages.
-async fn secure(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (X_FRAME_OPTIONS, "DENY"),
-        // A link to a program contains the program, so it must not reach other sites. With
-        // `no-referrer`, browsers would send `Origin: null` with the console's own form.
-        (REFERRER_POLICY, "same-origin"),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            "same-origin",
-        ),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers
-        .entry(CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
-    response
 }

@@ -2,7 +2,7 @@
 
 use super::text::{size, time, visible};
 use super::words::{self, BLAMES, WORDS};
-use crate::http::problem::Problem;
+use crate::http::problem::ProblemDetails;
 use crate::http::v1::model::{BlameName, OutputAnswer, RunAnswer};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -131,7 +131,7 @@ impl View {
     }
 
     /// A request that was not carried out.
-    pub fn of_problem(problem: &Problem) -> View {
+    pub fn of_problem(problem: &ProblemDetails) -> View {
         let blame = match problem.status {
             429 | 500.. => BlameName::Service,
             _ => BlameName::Request,
@@ -248,6 +248,7 @@ pub fn templates() -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::problem;
 
     fn stream(text: &str) -> String {
         let stream = Stream::of(&OutputAnswer {
@@ -277,7 +278,7 @@ mod tests {
 
     #[test]
     fn problems_name_what_is_at_fault() {
-        let shown = View::of_problem(&Problem::impossible("cpu", "<b>")).section();
+        let shown = View::of_problem(&problem::impossible("cpu", "<b>")).section();
         assert!(shown.0.contains("The request, not the program"));
         assert!(shown.0.contains("&lt;b&gt;"));
     }

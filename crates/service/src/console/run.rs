@@ -5,7 +5,7 @@ use super::form::Fields;
 use super::layout::{self, Page};
 use super::result::{self, View};
 use crate::core::catalog::Runtime;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::http::v1::auth;
 use crate::http::v1::model::{OutputForm, RunAnswer};
 use crate::http::v1::runs;
@@ -54,7 +54,7 @@ pub async fn submit(
 ) -> Response {
     let service = &console.service;
     if is_cross_site(&headers) {
-        let problem = Problem::forbidden("the form was sent by a page of another site");
+        let problem = problem::forbidden("the form was sent by a page of another site");
         return answer(service, &Fields::default(), &Err(problem));
     }
     let fields = match form {
@@ -64,13 +64,13 @@ pub async fn submit(
                 "without JavaScript, the program and its input may have at most \
                  {MAX_FORM_BYTES} bytes together in the encoding of the form"
             );
-            let problem = Problem::body_too_large(detail, MAX_FORM_BYTES as u64);
+            let problem = problem::body_too_large(detail, MAX_FORM_BYTES as u64);
             return answer(service, &Fields::default(), &Err(problem));
         }
         Err(rejection) => {
-            let problem = Problem {
+            let problem = ProblemDetails {
                 status: rejection.status().as_u16(),
-                ..Problem::malformed(rejection)
+                ..problem::malformed(rejection)
             };
             return answer(service, &Fields::default(), &Err(problem));
         }
@@ -82,7 +82,7 @@ pub async fn submit(
                 page(service, &fields, &View::idle(), None).into_response()
             }
             Err(error) => {
-                let problem = Problem::impossible("runtime", error);
+                let problem = problem::impossible("runtime", error);
                 answer(service, &fields, &Err(problem))
             }
         };
@@ -91,10 +91,10 @@ pub async fn submit(
     answer(service, &fields, &ended)
 }
 
-async fn run(service: &Service, fields: &Fields) -> Result<RunAnswer, Problem> {
+async fn run(service: &Service, fields: &Fields) -> Result<RunAnswer, ProblemDetails> {
     let client = client(service, &fields.token)?;
     let runtime = service.programs.catalog.runtime(&fields.runtime);
-    let runtime = runtime.map_err(|error| Problem::impossible("runtime", error))?;
+    let runtime = runtime.map_err(|error| problem::impossible("runtime", error))?;
     let request = fields.request(&runtime, &service.config.limits)?;
     let size = fields.code.len() + fields.stdin.len();
     let run = runs::program_run(service, &client, request, size)?;
@@ -105,21 +105,24 @@ async fn run(service: &Service, fields: &Fields) -> Result<RunAnswer, Problem> {
 }
 
 /// The client of a token. The console is a view of `/v1`, so it needs the same right.
-pub fn client(service: &Service, token: &str) -> Result<Client, Problem> {
+pub fn client(service: &Service, token: &str) -> Result<Client, ProblemDetails> {
     let token = Some(token.trim()).filter(|token| !token.is_empty());
-    let client = service.tokens.client(token).map_err(|error| Problem {
-        detail: "Enter a token that the operator of this service gave you.".to_owned(),
-        ..Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
-            "The token is missing or unknown",
-            error,
-        )
-    })?;
+    let client = service
+        .tokens
+        .client(token)
+        .map_err(|error| ProblemDetails {
+            detail: "Enter a token that the operator of this service gave you.".to_owned(),
+            ..problem::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthorized",
+                "The token is missing or unknown",
+                error,
+            )
+        })?;
     if client.may_use(auth::INTERFACE) {
         Ok(client)
     } else {
-        Err(Problem::forbidden("this token is not for the interface v1"))
+        Err(problem::forbidden("this token is not for the interface v1"))
     }
 }
 
@@ -130,7 +133,11 @@ pub fn is_cross_site(headers: &HeaderMap) -> bool {
         .is_some_and(|site| site != "same-origin" && site != "none")
 }
 
-fn answer(service: &Service, fields: &Fields, ended: &Result<RunAnswer, Problem>) -> Response {
+fn answer(
+    service: &Service,
+    fields: &Fields,
+    ended: &Result<RunAnswer, ProblemDetails>,
+) -> Response {
     let (status, view) = match ended {
         Ok(answer) => (StatusCode::OK, View::of_answer(answer)),
         Err(problem) => (

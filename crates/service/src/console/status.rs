@@ -11,7 +11,7 @@ use super::text::{count, size};
 use super::words;
 use crate::core::engine::Lane;
 use crate::http::bearer::bearer;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::metrics::OUTCOME_NAMES;
 use crate::samples::{MAX_SAMPLES, Sample};
 use crate::service::Service;
@@ -71,7 +71,7 @@ pub async fn submit(
     Form(form): Form<TokenForm>,
 ) -> Response {
     let allowed = if is_cross_site(&headers) {
-        Err(Problem::forbidden(
+        Err(problem::forbidden(
             "the form was sent by a page of another site",
         ))
     } else {
@@ -99,17 +99,17 @@ pub async fn live(
     }
 }
 
-fn check(service: &Service, token: &str) -> Result<(), Problem> {
+fn check(service: &Service, token: &str) -> Result<(), ProblemDetails> {
     if client(service, token)?.admin {
         Ok(())
     } else {
-        Err(Problem::forbidden(
+        Err(problem::forbidden(
             "the status shows the load of all clients; it needs a token with the `admin` right",
         ))
     }
 }
 
-fn status(problem: &Problem) -> StatusCode {
+fn status(problem: &ProblemDetails) -> StatusCode {
     StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
@@ -124,7 +124,7 @@ fn page(body: Markup, refresh: bool) -> Html<String> {
     layout::page(Page::Status, "Status", head, main)
 }
 
-fn token_form(problem: Option<&Problem>) -> Markup {
+fn token_form(problem: Option<&ProblemDetails>) -> Markup {
     html! {
         @if let Some(problem) = problem { (layout::alert(&problem.title, &problem.detail)) }
         form #status-token .card method="post" action="/status" {

@@ -7,7 +7,7 @@
 
 use super::encoding::{self, UnsupportedEncoding};
 use super::held::hold;
-use super::problem::Problem;
+use super::problem;
 use crate::config::Dialect;
 use crate::core::queue::ClientId;
 use crate::core::share::Claim;
@@ -210,7 +210,7 @@ fn overloaded(dialect: Option<Dialect>) -> Response {
     let later = [(RETRY_AFTER, HeaderValue::from_static("1"))];
     let message = BodyError::Share.to_string();
     match dialect {
-        None => Problem::share_used(message).into_response(),
+        None => problem::share_used(message).into_response(),
         Some(Dialect::GoJudge) => {
             let body = Json(json!("worker queue is full"));
             (StatusCode::INTERNAL_SERVER_ERROR, body).into_response()

@@ -4,7 +4,7 @@
 //! bounds of plain bodies also hold here, and they end the request before a small body becomes
 //! large.
 
-use super::problem::Problem;
+use super::problem;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH};
@@ -36,7 +36,7 @@ impl UnsupportedEncoding {
 
 impl IntoResponse for UnsupportedEncoding {
     fn into_response(self) -> Response {
-        let problem = Problem::new(
+        let problem = problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_encoding",
             "The encoding of the body is not supported",

@@ -2,7 +2,7 @@
 //! figures.
 
 use crate::http::bearer::bearer;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -42,13 +42,13 @@ async fn readyz(State(service): State<Arc<Service>>) -> Response {
 async fn metrics(
     State(service): State<Arc<Service>>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     if service.tokens.are_required() {
         let (parts, _) = request.into_parts();
         let client = service.tokens.client(bearer(&parts));
-        let client = client.map_err(|_| Problem::unauthorized())?;
+        let client = client.map_err(|_| problem::unauthorized())?;
         if !client.admin {
-            return Err(Problem::forbidden(
+            return Err(problem::forbidden(
                 "the metrics need the token of an administrator",
             ));
         }

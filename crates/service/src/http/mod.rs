@@ -37,7 +37,6 @@ use axum::http::{HeaderValue, Request};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use millibox_web::pace::{SPEED, Speed};
-use problem::Problem;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -118,7 +117,7 @@ fn panicked(panic: Box<dyn Any + Send>) -> Response {
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
     tracing::error!(message, "a handler panicked");
-    Problem::internal("the service has a bug").into_response()
+    problem::internal("the service has a bug").into_response()
 }
 
 #[cfg(test)]

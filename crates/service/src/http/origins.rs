@@ -20,7 +20,7 @@
 //! A service with tokens needs no such protection: its clients send the token in a header, and a
 //! foreign page does not know the token.
 
-use super::problem::Problem;
+use super::problem;
 use crate::config::Origin;
 use crate::service::Service;
 use axum::extract::{Request, State};
@@ -44,7 +44,7 @@ pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: 
     let host = host.or_else(|| Some(headers.get(HOST)?.to_str().unwrap_or_default()));
     let trusted_names = trusted.iter().map(|origin| origin.as_str());
     if !host.is_none_or(|host| is_own_name(host, trusted_names)) {
-        return Problem::new(
+        return problem::new(
             StatusCode::FORBIDDEN,
             "cross_site",
             "The request was sent to a name that is not known to be that of this service",
@@ -58,7 +58,7 @@ pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: 
     {
         return next.run(request).await;
     }
-    Problem::new(
+    problem::new(
         StatusCode::FORBIDDEN,
         "cross_site",
         "A page of another site sent this request",

@@ -6,10 +6,8 @@ use crate::core::files::StoreError;
 use crate::core::program::ProgramError;
 use crate::core::queue::Refusal;
 use axum::extract::multipart::MultipartError;
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use axum::http::StatusCode;
+pub use millibox_web::problem::ProblemDetails;
 use std::time::Duration;
 
 /// A kind of problem.
@@ -151,196 +149,157 @@ pub const KINDS: &[Kind] = &[
     },
 ];
 
-/// A problem with a request, or of the service.
-#[derive(Debug, Clone, PartialEq, Serialize, utoipa::ToSchema)]
-pub struct Problem {
-    /// A URI that names the kind of problem: `/docs/problems#CODE`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// What the kind of problem is, in a few words.
-    pub title: String,
-    /// The HTTP status.
-    pub status: u16,
-    /// What is wrong with this request, and what to do.
-    pub detail: String,
-    /// The kind of problem for programs, such as `queue_full`.
-    pub code: String,
-    /// The field of the request that is wrong, such as `limits.cpu_ms`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub field: Option<String>,
-    /// The largest value that the field may have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u64>,
-    /// When a retry is likely to succeed, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_after_ms: Option<u64>,
+/// The page that describes the kinds of problems.
+const PAGE: &str = "/docs/problems";
+
+/// A problem of this kind.
+pub fn new(status: StatusCode, code: &str, title: &str, detail: impl ToString) -> ProblemDetails {
+    ProblemDetails::new(PAGE, status, code, title, detail)
 }
 
-impl Problem {
-    /// A problem of this kind.
-    pub fn new(status: StatusCode, code: &str, title: &str, detail: impl ToString) -> Problem {
-        Problem {
-            kind: format!("/docs/problems#{code}"),
-            title: title.to_owned(),
-            status: status.as_u16(),
-            detail: detail.to_string(),
-            code: code.to_owned(),
-            field: None,
+/// A request that cannot be read.
+pub fn malformed(detail: impl ToString) -> ProblemDetails {
+    new(
+        StatusCode::BAD_REQUEST,
+        "malformed",
+        "The request is malformed",
+        detail,
+    )
+}
+
+/// A request that can be read but not carried out.
+pub fn impossible(field: &str, detail: impl ToString) -> ProblemDetails {
+    ProblemDetails {
+        field: Some(field.to_owned()),
+        ..new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "impossible",
+            "The request cannot be carried out",
+            detail,
+        )
+    }
+}
+
+/// A limit above its maximum.
+pub fn above_limit(field: &str, value: u64, limit: u64) -> ProblemDetails {
+    ProblemDetails {
+        limit: Some(limit),
+        code: "above_limit".to_owned(),
+        kind: "/docs/problems#above_limit".to_owned(),
+        title: "A limit is too large".to_owned(),
+        ..impossible(field, format!("{field} is {value}; the maximum is {limit}"))
+    }
+}
+
+/// A token is missing or unknown.
+pub fn unauthorized() -> ProblemDetails {
+    new(
+        StatusCode::UNAUTHORIZED,
+        "unauthorized",
+        "The request needs a valid token",
+        "send the header `Authorization: Bearer TOKEN`",
+    )
+}
+
+/// The client may not do this.
+pub fn forbidden(detail: impl ToString) -> ProblemDetails {
+    new(
+        StatusCode::FORBIDDEN,
+        "forbidden",
+        "The client may not do this",
+        detail,
+    )
+}
+
+/// The requested resource does not exist.
+pub fn not_found(detail: impl ToString) -> ProblemDetails {
+    new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
+}
+
+/// An error of the service itself.
+pub fn internal(detail: impl ToString) -> ProblemDetails {
+    new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "The service failed",
+        detail,
+    )
+}
+
+/// The sandbox failed.
+pub fn sandbox(detail: impl ToString) -> ProblemDetails {
+    new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "sandbox_error",
+        "The service failed",
+        detail,
+    )
+}
+
+/// The client has used up its share of something.
+pub fn share_used(detail: impl ToString) -> ProblemDetails {
+    new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "share_used",
+        "The share of this client is used up",
+        detail,
+    )
+    .with_retry(Some(Duration::from_secs(1)))
+}
+
+/// The run was cancelled.
+pub fn cancelled() -> ProblemDetails {
+    new(
+        StatusCode::CONFLICT,
+        "cancelled",
+        "The run was cancelled",
+        "a client cancelled the run before its end",
+    )
+}
+
+/// The body of the request is too large.
+pub fn body_too_large(detail: impl ToString, limit: u64) -> ProblemDetails {
+    ProblemDetails {
+        limit: Some(limit),
+        ..new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "body_too_large",
+            "The body of the request is too large",
+            detail,
+        )
+    }
+}
+
+/// A form that cannot be read.
+pub fn rejected_form(error: MultipartError) -> ProblemDetails {
+    match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ProblemDetails {
             limit: None,
-            retry_after_ms: None,
-        }
-    }
-
-    /// A request that cannot be read.
-    pub fn malformed(detail: impl ToString) -> Problem {
-        Problem::new(
-            StatusCode::BAD_REQUEST,
-            "malformed",
-            "The request is malformed",
-            detail,
-        )
-    }
-
-    /// A request that can be read but not carried out.
-    pub fn impossible(field: &str, detail: impl ToString) -> Problem {
-        Problem {
-            field: Some(field.to_owned()),
-            ..Problem::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "impossible",
-                "The request cannot be carried out",
-                detail,
+            ..body_too_large(
+                "the form is too large; PUT the package to /v1/files first",
+                0,
             )
-        }
-    }
-
-    /// A limit above its maximum.
-    pub fn above_limit(field: &str, value: u64, limit: u64) -> Problem {
-        Problem {
-            limit: Some(limit),
-            code: "above_limit".to_owned(),
-            kind: "/docs/problems#above_limit".to_owned(),
-            title: "A limit is too large".to_owned(),
-            ..Problem::impossible(field, format!("{field} is {value}; the maximum is {limit}"))
-        }
-    }
-
-    /// A token is missing or unknown.
-    pub fn unauthorized() -> Problem {
-        Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
-            "The request needs a valid token",
-            "send the header `Authorization: Bearer TOKEN`",
-        )
-    }
-
-    /// The client may not do this.
-    pub fn forbidden(detail: impl ToString) -> Problem {
-        Problem::new(
-            StatusCode::FORBIDDEN,
-            "forbidden",
-            "The client may not do this",
-            detail,
-        )
-    }
-
-    /// The requested resource does not exist.
-    pub fn not_found(detail: impl ToString) -> Problem {
-        Problem::new(StatusCode::NOT_FOUND, "not_found", "Not found", detail)
-    }
-
-    /// An error of the service itself.
-    pub fn internal(detail: impl ToString) -> Problem {
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal",
-            "The service failed",
-            detail,
-        )
-    }
-
-    /// The sandbox failed.
-    pub fn sandbox(detail: impl ToString) -> Problem {
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "sandbox_error",
-            "The service failed",
-            detail,
-        )
-    }
-
-    /// The client has used up its share of something.
-    pub fn share_used(detail: impl ToString) -> Problem {
-        Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "share_used",
-            "The share of this client is used up",
-            detail,
-        )
-        .retry(Some(Duration::from_secs(1)))
-    }
-
-    /// The run was cancelled.
-    pub fn cancelled() -> Problem {
-        Problem::new(
-            StatusCode::CONFLICT,
-            "cancelled",
-            "The run was cancelled",
-            "a client cancelled the run before its end",
-        )
-    }
-
-    /// The body of the request is too large.
-    pub fn body_too_large(detail: impl ToString, limit: u64) -> Problem {
-        Problem {
-            limit: Some(limit),
-            ..Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "body_too_large",
-                "The body of the request is too large",
-                detail,
-            )
-        }
-    }
-
-    /// A form that cannot be read.
-    pub fn rejected_form(error: MultipartError) -> Problem {
-        match error.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Problem {
-                limit: None,
-                ..Problem::body_too_large(
-                    "the form is too large; PUT the package to /v1/files first",
-                    0,
-                )
-            },
-            _ => Problem::malformed(error.body_text()),
-        }
-    }
-
-    fn retry(mut self, after: Option<Duration>) -> Problem {
-        self.retry_after_ms =
-            after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
-        self
+        },
+        _ => malformed(error.body_text()),
     }
 }
 
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Problem {
+impl From<StoreError> for ProblemDetails {
+    fn from(error: StoreError) -> ProblemDetails {
         match error {
-            StoreError::Digest { .. } => Problem {
+            StoreError::Digest { .. } => ProblemDetails {
                 code: "wrong_digest".to_owned(),
                 kind: "/docs/problems#wrong_digest".to_owned(),
-                ..Problem::impossible("sha256", error)
+                ..impossible("sha256", error)
             },
-            StoreError::Full { .. } | StoreError::Share { .. } => Problem::new(
+            StoreError::Full { .. } | StoreError::Share { .. } => new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "store_full",
                 "The file store is full",
                 error,
             ),
-            StoreError::Interrupted | StoreError::Name { .. } => Problem::malformed(error),
-            StoreError::Disk(_) => Problem::new(
+            StoreError::Interrupted | StoreError::Name { .. } => malformed(error),
+            StoreError::Disk(_) => new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "file_store",
                 "The file store failed",
@@ -350,8 +309,8 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Problem {
+impl From<Refusal> for ProblemDetails {
+    fn from(refusal: Refusal) -> ProblemDetails {
         let (status, code, title) = match refusal {
             Refusal::QueueFull { .. } => (
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -384,43 +343,25 @@ impl From<Refusal> for Problem {
                 "The service is shutting down",
             ),
         };
-        Problem::new(status, code, title, &refusal).retry(refusal.retry_after())
+        new(status, code, title, &refusal).with_retry(refusal.retry_after())
     }
 }
 
-impl From<ProgramError> for Problem {
-    fn from(error: ProgramError) -> Problem {
+impl From<ProgramError> for ProblemDetails {
+    fn from(error: ProgramError) -> ProblemDetails {
         match error {
             ProgramError::Refused(refusal) => refusal.into(),
             ProgramError::Catalog(
                 error @ (CatalogError::UnknownRuntime { .. } | CatalogError::Unavailable { .. }),
-            ) => Problem {
+            ) => ProblemDetails {
                 code: "unknown_runtime".to_owned(),
                 kind: "/docs/problems#unknown_runtime".to_owned(),
-                ..Problem::impossible("runtime", error)
+                ..impossible("runtime", error)
             },
             error => match error.blame() {
-                Blame::Service => Problem::sandbox(error),
-                _ => Problem::impossible("files", error),
+                Blame::Service => sandbox(error),
+                _ => impossible("files", error),
             },
         }
-    }
-}
-
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = serde_json::to_vec(&self).unwrap_or_default();
-        let mut response = (status, body).into_response();
-        let headers = response.headers_mut();
-        let kind = HeaderValue::from_static("application/problem+json");
-        headers.insert(CONTENT_TYPE, kind);
-        if let Some(milliseconds) = self.retry_after_ms {
-            headers.insert(RETRY_AFTER, milliseconds.div_ceil(1000).into());
-        }
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        response
     }
 }

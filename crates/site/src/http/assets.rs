@@ -1,25 +1,18 @@
-//! Style sheet, script and icon. Their names contain their digests, so browsers may cache them.
+//! Style sheet, scripts and icon.
 
-use crate::core::token::hex;
 use axum::extract::Path;
-use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::response::{IntoResponse, Response};
-use sha2::{Digest, Sha256};
+use axum::response::Response;
+use millibox_web::assets::{Asset, BASE_STYLE, CSS, JAVASCRIPT, SVG};
 use std::sync::LazyLock;
-
-/// A file that pages refer to.
-pub struct Asset {
-    /// Its address.
-    pub path: String,
-    media: &'static str,
-    content: String,
-}
 
 /// The style sheet.
 pub static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    let content = [include_str!("assets/site.css"), millibox_highlight::STYLE].concat();
-    Asset::new("site", "css", "text/css; charset=utf-8", content)
+    let content = [
+        BASE_STYLE,
+        include_str!("assets/site.css"),
+        millibox_highlight::STYLE,
+    ];
+    Asset::new("site", "css", CSS, content.concat())
 });
 /// The script of all pages: one module, in parts.
 pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
@@ -27,48 +20,28 @@ pub static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
         include_str!("assets/page.js"),
         include_str!("assets/live.js")
     );
-    Asset::new("site", "js", SCRIPT_MEDIA, content.to_owned())
+    Asset::new("site", "js", JAVASCRIPT, content.to_owned())
 });
 /// The script of pages with an editor.
 pub static EDITOR: LazyLock<Asset> = LazyLock::new(|| {
     let content = [millibox_highlight::EDITOR, include_str!("assets/submit.js")].concat();
-    Asset::new("editor", "js", SCRIPT_MEDIA, content)
+    Asset::new("editor", "js", JAVASCRIPT, content)
 });
 /// The script of the page for projectors.
 pub static PROJECTOR: LazyLock<Asset> = LazyLock::new(|| {
     let content = include_str!("assets/projector.js").to_owned();
-    Asset::new("projector", "js", SCRIPT_MEDIA, content)
+    Asset::new("projector", "js", JAVASCRIPT, content)
 });
 /// The icon.
 pub static ICON: LazyLock<Asset> = LazyLock::new(|| {
     let content = include_str!("assets/icon.svg").to_owned();
-    Asset::new("site", "svg", "image/svg+xml", content)
+    Asset::new("site", "svg", SVG, content)
 });
 
-const SCRIPT_MEDIA: &str = "text/javascript; charset=utf-8";
-
-impl Asset {
-    fn new(name: &str, extension: &str, media: &'static str, content: String) -> Asset {
-        let digest = hex(&Sha256::digest(&content));
-        Asset {
-            path: format!("/assets/{name}.{}.{extension}", &digest[..16]),
-            media,
-            content,
-        }
-    }
-}
-
 /// `GET /assets/{name}`.
-pub async fn serve(Path(name): Path<String>) -> Result<Response, StatusCode> {
-    let found = [&*STYLE, &*SCRIPT, &*EDITOR, &*PROJECTOR, &*ICON]
-        .into_iter()
-        .find(|asset| asset.path.strip_prefix("/assets/") == Some(&name))
-        .ok_or(StatusCode::NOT_FOUND)?;
-    let headers = [
-        (CONTENT_TYPE, found.media),
-        (CACHE_CONTROL, "public, max-age=31536000, immutable"),
-    ];
-    Ok((headers, found.content.as_str()).into_response())
+pub async fn serve(Path(name): Path<String>) -> Response {
+    let assets = [&*STYLE, &*SCRIPT, &*EDITOR, &*PROJECTOR, &*ICON];
+    millibox_web::assets::serve(assets, &name)
 }
 
 #[cfg(test)]

@@ -35,10 +35,11 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
+use millibox_web::assets::secure;
 use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
-use web::{audit, context, error, headers, language, storable};
+use web::{audit, context, error, language, storable};
 
 /// The maximum size of a package, in bytes.
 const MAX_PACKAGE: usize = 128 << 20;
@@ -80,7 +81,7 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(from_fn(storable::refuse_zero_bytes))
         .layer(from_fn_with_state(body::SPEED, body::pace))
         .layer(from_fn_with_state(app, language::choose))
-        .layer(from_fn(headers::secure))
+        .layer(from_fn(secure))
 }
 
 /// Pages for administrators. To others they do not exist, even if a request is malformed.

@@ -23,7 +23,7 @@ use crate::core::registry::Phase;
 use crate::core::share::Claim;
 use crate::core::terminal::{DEFAULT_SIZE, Size, Terminal};
 use crate::http::bodies;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -89,19 +89,23 @@ impl Drop for Closing {
 /// # Errors
 /// The client has used up its share of the consoles, or the system has run out of terminals or
 /// descriptors.
-pub fn open(v1: &V1, job: &Job, has_terminal: bool) -> Result<(Attachment, Closing), Problem> {
+pub fn open(
+    v1: &V1,
+    job: &Job,
+    has_terminal: bool,
+) -> Result<(Attachment, Closing), ProblemDetails> {
     // The descriptors are open from the request on, while the run waits in the queue.
     let place = v1.service.descriptors.take(job.client, DESCRIPTORS);
     let place = place.ok_or_else(|| {
-        Problem::share_used("this client has its maximum number of interactive runs")
+        problem::share_used("this client has its maximum number of interactive runs")
     })?;
     let (console, attachment) = if has_terminal {
-        let (terminal, end) = Terminal::open(DEFAULT_SIZE).map_err(Problem::internal)?;
+        let (terminal, end) = Terminal::open(DEFAULT_SIZE).map_err(problem::internal)?;
         (Console::Terminal(terminal), Attachment::Terminal(end))
     } else {
         let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .map_err(|errno| Problem::internal(std::io::Error::from(errno)))?;
-        let writer = pipe::Sender::from_owned_fd(writer).map_err(Problem::internal)?;
+            .map_err(|errno| problem::internal(std::io::Error::from(errno)))?;
+        let writer = pipe::Sender::from_owned_fd(writer).map_err(problem::internal)?;
         let console = Console::Pipe(tokio::sync::Mutex::new(Some(writer)));
         (console, Attachment::Pipe(reader))
     };
@@ -122,10 +126,10 @@ impl Closing {
     /// report as standard output.
     pub async fn collect(
         self,
-        running: impl Future<Output = Result<ProgramReport, Problem>>,
+        running: impl Future<Output = Result<ProgramReport, ProblemDetails>>,
         job: &Job,
         max_bytes: u64,
-    ) -> Result<ProgramReport, Problem> {
+    ) -> Result<ProgramReport, ProblemDetails> {
         let Console::Terminal(terminal) = &*self.console else {
             return running.await;
         };
@@ -173,7 +177,7 @@ impl Closing {
         (
             status = 404,
             description = "This client has no such run",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -183,13 +187,13 @@ pub async fn attach(
     client: Authenticated,
     Path(id): Path<String>,
     upgrade: WebSocketUpgrade,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let job = jobs::find::<RunAnswer>(&v1, &client, Verb::Change, &id)?;
     let console = v1.consoles.lock().get(&id).cloned();
     let place = jobs::stream(&v1.service, &client.0)?;
     let charge = bodies::socket(&v1.service, client.0.id, MAX_SOCKET_BYTES);
     let (charge, max_bytes) = charge.ok_or_else(|| {
-        Problem::share_used("the open connections of this client are too large together")
+        problem::share_used("the open connections of this client are too large together")
     })?;
     let max_message_bytes = MAX_MESSAGE_BYTES.min(max_bytes / 2);
     let max_waiting_bytes = max_bytes - max_message_bytes;

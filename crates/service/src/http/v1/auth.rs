@@ -2,7 +2,7 @@
 
 use super::V1;
 use crate::http::bearer::bearer;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::tokens::Client;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -16,18 +16,21 @@ pub const INTERFACE: &str = "v1";
 pub struct Authenticated(pub Client);
 
 impl FromRequestParts<Arc<V1>> for Authenticated {
-    type Rejection = Problem;
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, v1: &Arc<V1>) -> Result<Authenticated, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        v1: &Arc<V1>,
+    ) -> Result<Authenticated, ProblemDetails> {
         let client = v1
             .service
             .tokens
             .client(bearer(parts))
-            .map_err(|_| Problem::unauthorized())?;
+            .map_err(|_| problem::unauthorized())?;
         if client.may_use(INTERFACE) {
             Ok(Authenticated(client))
         } else {
-            Err(Problem::forbidden("this token is not for the interface v1"))
+            Err(problem::forbidden("this token is not for the interface v1"))
         }
     }
 }

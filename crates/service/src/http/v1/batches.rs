@@ -9,7 +9,7 @@ use super::runs::{Forgetting, Prepared};
 use crate::core::program::ProgramError;
 use crate::core::queue::{Held, Refusal};
 use crate::core::registry::JobKind;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::tokens::Client;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -48,7 +48,7 @@ pub struct BatchLine {
     pub run: Option<RunAnswer>,
     /// The reason why the run has no results.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Problem>,
+    pub error: Option<ProblemDetails>,
 }
 
 /// The last line of the answer.
@@ -92,7 +92,7 @@ pub enum BatchOutput {
         (
             status = "4XX",
             description = "The request cannot be carried out",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -101,7 +101,7 @@ pub async fn create(
     State(v1): State<Arc<V1>>,
     Authenticated(client): Authenticated,
     RequestBody(body): RequestBody,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let (shared, requests) = parse(&body)?;
     if v1.service.programs.queue.is_draining() {
         return Err(Refusal::Draining.into());
@@ -185,13 +185,16 @@ impl Batch {
         }
     }
 
-    async fn run(&self, request: Map<String, Value>) -> Result<(RunAnswer, Arc<Held>), Problem> {
+    async fn run(
+        &self,
+        request: Map<String, Value>,
+    ) -> Result<(RunAnswer, Arc<Held>), ProblemDetails> {
         let request = join(self.shared.clone(), request);
         let size = serde_json::to_string(&request).map_or(0, |text| text.len());
         let request: RunRequest =
-            serde_json::from_value(Value::Object(request)).map_err(Problem::malformed)?;
+            serde_json::from_value(Value::Object(request)).map_err(problem::malformed)?;
         if request.interactive || request.terminal {
-            return Err(Problem::impossible(
+            return Err(problem::impossible(
                 "interactive",
                 "the runs of a batch cannot be interactive",
             ));
@@ -211,7 +214,7 @@ impl Batch {
             match self.v1.service.run(INTERFACE, attempt).await {
                 Ok(report) => {
                     let answer = rendering.answer(job.id.clone(), &report);
-                    let document = serde_json::to_vec(&answer).map_err(Problem::internal)?;
+                    let document = serde_json::to_vec(&answer).map_err(problem::internal)?;
                     forgetting.keep(&document.into_boxed_slice().into());
                     return Ok((answer, report.held));
                 }
@@ -238,23 +241,23 @@ pub type Parsed = (Map<String, Value>, Vec<Map<String, Value>>);
 ///
 /// # Errors
 /// The body is not a batch, or it has too many runs.
-pub fn parse(body: &[u8]) -> Result<Parsed, Problem> {
-    let Value::Object(mut shared) = serde_json::from_slice(body).map_err(Problem::malformed)?
+pub fn parse(body: &[u8]) -> Result<Parsed, ProblemDetails> {
+    let Value::Object(mut shared) = serde_json::from_slice(body).map_err(problem::malformed)?
     else {
-        return Err(Problem::malformed(
+        return Err(problem::malformed(
             "a batch is an object with the field runs",
         ));
     };
     let Some(Value::Array(runs)) = shared.remove("runs") else {
-        return Err(Problem::impossible("runs", "runs must be an array"));
+        return Err(problem::impossible("runs", "runs must be an array"));
     };
     if runs.len() > MAX_RUNS {
         let count = runs.len() as u64;
-        return Err(Problem::above_limit("runs", count, MAX_RUNS as u64));
+        return Err(problem::above_limit("runs", count, MAX_RUNS as u64));
     }
     let runs = runs.into_iter().enumerate().map(|(index, run)| match run {
         Value::Object(run) => Ok(run),
-        _ => Err(Problem::impossible(
+        _ => Err(problem::impossible(
             &format!("runs[{index}]"),
             "a run is an object",
         )),

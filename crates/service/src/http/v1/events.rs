@@ -9,7 +9,7 @@ use crate::core::access::Verb;
 use crate::core::queue::ClientId;
 use crate::core::registry::Logged;
 use crate::core::share::Claim;
-use crate::http::problem::Problem;
+use crate::http::problem::ProblemDetails;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -45,7 +45,7 @@ use std::sync::Arc;
         (
             status = 404,
             description = "This client has no such run",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -55,7 +55,7 @@ pub async fn of_run(
     client: Authenticated,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let job = jobs::find::<RunAnswer>(&v1, &client, Verb::Read, &id)?;
     let place = jobs::stream(&v1.service, &client.0)?;
     Ok(follow(job, &headers, place))
@@ -84,7 +84,7 @@ pub async fn of_run(
         (
             status = 404,
             description = "This client has no such judging",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -94,7 +94,7 @@ pub async fn of_judging(
     client: Authenticated,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let job = jobs::find::<JudgingAnswer>(&v1, &client, Verb::Read, &id)?;
     let place = jobs::stream(&v1.service, &client.0)?;
     Ok(follow(job, &headers, place))

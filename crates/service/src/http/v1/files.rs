@@ -3,7 +3,7 @@
 use super::V1;
 use super::auth::Authenticated;
 use crate::core::files::{Owner, Removal, StoreError, is_digest};
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use axum::body::Body;
 use axum::extract::{Path, Query, Request, State};
@@ -50,19 +50,19 @@ pub struct Sharing {
         (
             status = 413,
             description = "The file is too large",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
         (
             status = 422,
             description = "The content has a different digest",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
         (
             status = 507,
             description = "The store, or this client's share of it, is full",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -73,11 +73,11 @@ pub async fn put(
     Path(digest): Path<String>,
     Query(sharing): Query<Sharing>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     check(&digest)?;
     let max_bytes = v1.service.config.files.max_file_bytes;
     let too_large = || {
-        Problem::body_too_large(
+        problem::body_too_large(
             format!("a stored file may have at most {max_bytes} bytes"),
             max_bytes,
         )
@@ -135,7 +135,7 @@ pub async fn put(
         (
             status = 404,
             description = "This client has no such file",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -145,7 +145,7 @@ pub async fn get(
     Authenticated(client): Authenticated,
     Path(digest): Path<String>,
     method: Method,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     check(&digest)?;
     let stored = v1.service.files.find(&client, &digest);
     let stored = stored.ok_or_else(|| unknown(&digest))?;
@@ -154,7 +154,7 @@ pub async fn get(
         Body::empty()
     } else {
         let file = stored.open();
-        let file = file.map_err(|error| Problem::from(StoreError::from(error)))?;
+        let file = file.map_err(|error| ProblemDetails::from(StoreError::from(error)))?;
         let file = tokio::fs::File::from_std(file);
         Body::from_stream(futures_util::stream::try_unfold(file, |mut file| async {
             let mut chunk = bytes::BytesMut::with_capacity(CHUNK_BYTES);
@@ -186,13 +186,13 @@ pub async fn get(
         (
             status = 403,
             description = "The file is shared by another client",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
         (
             status = 404,
             description = "This client has no such file",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -201,29 +201,29 @@ pub async fn remove(
     State(v1): State<Arc<V1>>,
     Authenticated(client): Authenticated,
     Path(digest): Path<String>,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemDetails> {
     check(&digest)?;
     match v1.service.files.remove_for(&client, &digest) {
         Removal::Removed => Ok(StatusCode::NO_CONTENT),
         Removal::Unknown => Err(unknown(&digest)),
-        Removal::NotOwned => Err(Problem::forbidden(format!(
+        Removal::NotOwned => Err(problem::forbidden(format!(
             "the file {digest} belongs to another client, or to an id of go-judge"
         ))),
     }
 }
 
-fn check(digest: &str) -> Result<(), Problem> {
+fn check(digest: &str) -> Result<(), ProblemDetails> {
     if is_digest(digest) {
         Ok(())
     } else {
-        Err(Problem::malformed(
+        Err(problem::malformed(
             "the name of a file is its SHA-256: 64 lower-case hexadecimal digits",
         ))
     }
 }
 
-fn unknown(digest: &str) -> Problem {
-    Problem::not_found(format!("this client has stored no file {digest}"))
+fn unknown(digest: &str) -> ProblemDetails {
+    problem::not_found(format!("this client has stored no file {digest}"))
 }
 
 fn expires(service: &Service) -> HeaderMap {

@@ -9,7 +9,7 @@ use crate::core::queue::ClientId;
 use crate::core::registry::{self, Begun, JobKind, Key, Phase, Registry};
 use crate::core::share::Claim;
 use crate::http::headers::RunHeaders;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use crate::tokens::Client;
 use axum::body::Bytes;
@@ -44,7 +44,7 @@ pub enum Answer {
     /// The document of a job that has ended, as JSON.
     Document(Bytes),
     /// The job has no results.
-    Problem(Problem),
+    Problem(ProblemDetails),
 }
 
 /// The document that describes a job of one kind.
@@ -58,7 +58,7 @@ pub trait JobDocument: Serialize {
         state: RunState,
         label: Option<String>,
         age: Duration,
-        error: Option<Problem>,
+        error: Option<ProblemDetails>,
     ) -> Self;
 }
 
@@ -171,7 +171,7 @@ pub fn idempotency_key(
     headers: &HeaderMap,
     client: &Client,
     kind: JobKind,
-) -> Result<Option<Key>, Problem> {
+) -> Result<Option<Key>, ProblemDetails> {
     let Some(value) = headers.get(IDEMPOTENCY_KEY) else {
         return Ok(None);
     };
@@ -181,7 +181,7 @@ pub fn idempotency_key(
             kind,
             key: key.to_owned(),
         })),
-        _ => Err(Problem::malformed(format!(
+        _ => Err(problem::malformed(format!(
             "Idempotency-Key: a key has 1 to {MAX_KEY_BYTES} visible ASCII characters"
         ))),
     }
@@ -197,14 +197,14 @@ pub fn begin(
     kind: JobKind,
     label: Option<String>,
     keyed: Option<(Key, &[u8])>,
-) -> Result<Begun<Answer, LogEvent>, Problem> {
+) -> Result<Begun<Answer, LogEvent>, ProblemDetails> {
     let begun = match keyed {
         None => Begun::New(jobs.begin(client.id, kind, label)),
         Some((key, body)) => {
             let digest = Sha256::digest(body).into();
             let begun = jobs.begin_keyed(key, digest, label);
             begun.map_err(|conflict| {
-                Problem::new(
+                problem::new(
                     StatusCode::CONFLICT,
                     "key_reused",
                     "The idempotency key belongs to another request",
@@ -235,7 +235,7 @@ impl Ending {
     }
 
     /// Ends the job.
-    pub fn end(self, answer: Result<Bytes, Problem>) {
+    pub fn end(self, answer: Result<Bytes, ProblemDetails>) {
         match answer {
             Ok(document) => {
                 let state = json!({ "id": self.job.id, "state": "ended" });
@@ -247,7 +247,7 @@ impl Ending {
         }
     }
 
-    fn fail(&self, problem: Problem) {
+    fn fail(&self, problem: ProblemDetails) {
         // Nothing ran, or a retry may succeed, so the key must not keep this answer.
         if problem.status >= 429 {
             self.jobs.release_key(&self.job);
@@ -262,7 +262,7 @@ impl Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         if self.job.phase() != Phase::Ended {
-            self.fail(Problem::internal("the service failed during the run"));
+            self.fail(problem::internal("the service failed during the run"));
         }
     }
 }
@@ -274,16 +274,16 @@ pub async fn run(
     interface: &str,
     mut run: ProgramRun,
     attachment: Option<crate::core::program::Attachment>,
-) -> Result<crate::core::program::ProgramReport, Problem> {
+) -> Result<crate::core::program::ProgramReport, ProblemDetails> {
     let (sender, mut events) = mpsc::channel(16);
     run.observer = Some(sender);
     let ids: Vec<String> = run.tests.iter().map(|test| test.id.clone()).collect();
     let running = async {
         tokio::select! {
             result = service.run_attached(interface, run, attachment) => {
-                result.map_err(Problem::from)
+                result.map_err(ProblemDetails::from)
             }
-            () = job.cancelled() => Err(Problem::cancelled()),
+            () = job.cancelled() => Err(problem::cancelled()),
         }
     };
     let logging = async {
@@ -438,12 +438,12 @@ pub fn find<D: JobDocument>(
     Authenticated(client): &Authenticated,
     verb: Verb,
     id: &str,
-) -> Result<Arc<Job>, Problem> {
+) -> Result<Arc<Job>, ProblemDetails> {
     v1.jobs
         .job(id)
         .filter(|job| job.kind == D::KIND && may(client, verb, Owned::by(job.client, client)))
         .ok_or_else(|| {
-            Problem::not_found(format!(
+            problem::not_found(format!(
                 "no job {id} is known; results are kept for {} s",
                 v1.service.config.results.keep_s
             ))
@@ -454,11 +454,11 @@ pub fn find<D: JobDocument>(
 ///
 /// # Errors
 /// The client has used up its share of them.
-pub fn stream(service: &Service, client: &Client) -> Result<Claim<ClientId>, Problem> {
+pub fn stream(service: &Service, client: &Client) -> Result<Claim<ClientId>, ProblemDetails> {
     service
         .streams
         .take(client.id, 1)
-        .ok_or_else(|| Problem::share_used("this client has its maximum number of open streams"))
+        .ok_or_else(|| problem::share_used("this client has its maximum number of open streams"))
 }
 
 /// Shows a job of the client.
@@ -469,7 +469,7 @@ pub fn show<D: JobDocument>(
     v1: &V1,
     client: &Authenticated,
     id: &str,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let job = find::<D>(v1, client, Verb::Read, id)?;
     Ok(state_response::<D>(&job))
 }
@@ -482,7 +482,7 @@ pub async fn cancel<D: JobDocument>(
     v1: &V1,
     client: &Authenticated,
     id: &str,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemDetails> {
     let job = find::<D>(v1, client, Verb::Change, id)?;
     job.cancel();
     // The status 204 states that the job has ended, so the response waits for the end, but within

@@ -9,7 +9,7 @@ use super::request::{self, Files};
 use crate::core::judging::{self, Event, Judgement, Judging, JudgingError};
 use crate::core::program::Source;
 use crate::core::registry::{Begun, JobKind};
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Multipart, Path, Request, State};
@@ -113,7 +113,7 @@ pub struct JudgingAnswer {
     pub timing: Timing,
     /// The reason why there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Problem>,
+    pub error: Option<ProblemDetails>,
 }
 
 /// The result of one test.
@@ -166,7 +166,7 @@ impl JobDocument for JudgingAnswer {
         state: RunState,
         label: Option<String>,
         age: Duration,
-        error: Option<Problem>,
+        error: Option<ProblemDetails>,
     ) -> JudgingAnswer {
         JudgingAnswer {
             id,
@@ -225,19 +225,19 @@ fn answer(job: &Job, judgement: Judgement) -> JudgingAnswer {
     }
 }
 
-impl From<JudgingError> for Problem {
-    fn from(error: JudgingError) -> Problem {
+impl From<JudgingError> for ProblemDetails {
+    fn from(error: JudgingError) -> ProblemDetails {
         match error {
             JudgingError::Refused(refusal) => refusal.into(),
-            JudgingError::Package(_) => Problem {
+            JudgingError::Package(_) => ProblemDetails {
                 code: "faulty_package".to_owned(),
                 kind: "/docs/problems#faulty_package".to_owned(),
                 title: "The problem package has mistakes".to_owned(),
-                ..Problem::impossible("package", error)
+                ..problem::impossible("package", error)
             },
-            JudgingError::Submission(_) => Problem::impossible("submission", error),
-            JudgingError::Cancelled => Problem::cancelled(),
-            error => Problem::sandbox(error),
+            JudgingError::Submission(_) => problem::impossible("submission", error),
+            JudgingError::Cancelled => problem::cancelled(),
+            error => problem::sandbox(error),
         }
     }
 }
@@ -273,13 +273,13 @@ impl From<JudgingError> for Problem {
         (
             status = "4XX",
             description = "The request cannot be carried out",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
         (
             status = "5XX",
             description = "The service is overloaded or has failed; a retry may succeed",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -289,7 +289,7 @@ pub async fn create(
     Authenticated(client): Authenticated,
     headers: HeaderMap,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     let service = &v1.service;
     let is_form = headers
         .get(CONTENT_TYPE)
@@ -299,12 +299,12 @@ pub async fn create(
         from_form(request).await?
     } else {
         let RequestBody(body) = RequestBody::from_request(request, &v1).await?;
-        serde_json::from_slice(&body).map_err(Problem::malformed)?
+        serde_json::from_slice(&body).map_err(problem::malformed)?
     };
     let waiting = Waiting::new(&headers, request.wait_ms);
     let key = jobs::idempotency_key(&headers, &client, JobKind::Judging)?;
     // The boundaries of a repeated form differ, so its content is compared.
-    let canonical = serde_json::to_vec(&request).map_err(Problem::internal)?;
+    let canonical = serde_json::to_vec(&request).map_err(problem::internal)?;
     let label = request.label.clone();
     request::check_label(label.as_deref())?;
     let patience = request.queue_ms.unwrap_or(service.config.queue.wait_ms);
@@ -356,9 +356,9 @@ async fn run_job(
             Some(event) = events.recv() => log_event(&job, event),
             result = &mut running => {
                 count(&service, &result);
-                break result.map_err(Problem::from);
+                break result.map_err(ProblemDetails::from);
             }
-            () = job.cancelled() => break Err(Problem::cancelled()),
+            () = job.cancelled() => break Err(problem::cancelled()),
         }
     };
     while let Ok(event) = events.try_recv() {
@@ -367,7 +367,7 @@ async fn run_job(
     let document = result.and_then(|judgement| {
         serde_json::to_vec(&answer(&job, judgement))
             .map(|document| Bytes::from(document.into_boxed_slice()))
-            .map_err(Problem::internal)
+            .map_err(problem::internal)
     });
     ending.end(document);
 }
@@ -411,15 +411,18 @@ fn log_event(job: &Job, event: Event) {
     }
 }
 
-fn sources(files: Files<'_>, submission: &BTreeMap<String, Blob>) -> Result<Vec<Source>, Problem> {
+fn sources(
+    files: Files<'_>,
+    submission: &BTreeMap<String, Blob>,
+) -> Result<Vec<Source>, ProblemDetails> {
     if submission.is_empty() {
-        return Err(Problem::impossible(
+        return Err(problem::impossible(
             "submission",
             "a submission needs at least one source",
         ));
     }
     let source = |(path, blob): (&String, &Blob)| {
-        Ok::<_, Problem>(Source {
+        Ok::<_, ProblemDetails>(Source {
             path: path.into(),
             content: files.content(&format!("submission.{path}"), blob)?,
         })
@@ -429,22 +432,22 @@ fn sources(files: Files<'_>, submission: &BTreeMap<String, Blob>) -> Result<Vec<
     Ok(sources)
 }
 
-async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
+async fn from_form(request: Request) -> Result<JudgingRequest, ProblemDetails> {
     use base64::Engine as _;
     let encode =
         |bytes: &Bytes| Blob::Base64(base64::engine::general_purpose::STANDARD.encode(bytes));
     let mut form = Multipart::from_request(request, &())
         .await
-        .map_err(Problem::malformed)?;
+        .map_err(problem::malformed)?;
     let mut fields = serde_json::Map::new();
     let mut submission = BTreeMap::new();
-    while let Some(field) = form.next_field().await.map_err(Problem::rejected_form)? {
+    while let Some(field) = form.next_field().await.map_err(problem::rejected_form)? {
         let name = field.name().unwrap_or_default().to_owned();
         let file_name = field.file_name().map(str::to_owned);
-        let bytes = field.bytes().await.map_err(Problem::rejected_form)?;
+        let bytes = field.bytes().await.map_err(problem::rejected_form)?;
         let text = || {
             let text = std::str::from_utf8(&bytes).map(|text| Value::from(text.trim()));
-            text.map_err(|_| Problem::malformed(format!("the field {name} is not UTF-8")))
+            text.map_err(|_| problem::malformed(format!("the field {name} is not UTF-8")))
         };
         match &name[..] {
             "package" => {
@@ -455,11 +458,11 @@ async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
             }
             "submission" => {
                 let path = file_name
-                    .ok_or_else(|| Problem::malformed("the field submission needs a file name"))?;
+                    .ok_or_else(|| problem::malformed("the field submission needs a file name"))?;
                 submission.insert(path, encode(&bytes));
             }
             "fail_fast" | "queue_ms" | "wait_ms" => {
-                let value = serde_json::from_slice(&bytes).map_err(Problem::malformed)?;
+                let value = serde_json::from_slice(&bytes).map_err(problem::malformed)?;
                 fields.insert(name, value);
             }
             _ => {
@@ -469,7 +472,7 @@ async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
         }
     }
     fields.insert("submission".to_owned(), json!(submission));
-    serde_json::from_value(Value::Object(fields)).map_err(Problem::malformed)
+    serde_json::from_value(Value::Object(fields)).map_err(problem::malformed)
 }
 
 /// State and result of a judging
@@ -488,7 +491,7 @@ async fn from_form(request: Request) -> Result<JudgingRequest, Problem> {
         (
             status = 404,
             description = "This client has no such judging",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -497,7 +500,7 @@ pub async fn state(
     State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     jobs::show::<JudgingAnswer>(&v1, &client, &id)
 }
 
@@ -513,7 +516,7 @@ pub async fn state(
         (
             status = 404,
             description = "This client has no such judging",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -522,6 +525,6 @@ pub async fn cancel(
     State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemDetails> {
     jobs::cancel::<JudgingAnswer>(&v1, &client, &id).await
 }

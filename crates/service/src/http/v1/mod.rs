@@ -31,7 +31,7 @@ pub mod runs;
 use crate::core::registry::RegistryBounds;
 use crate::http::bodies;
 use crate::http::encoding;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use attach::Consoles;
 use axum::Router;
@@ -122,12 +122,12 @@ fn documented() -> OpenApiRouter<Arc<V1>> {
 }
 
 /// The answer for an address that the service does not have.
-pub async fn not_found(uri: Uri) -> Problem {
-    Problem::not_found(format!("{} is not an address of this service", uri.path()))
+pub async fn not_found(uri: Uri) -> ProblemDetails {
+    problem::not_found(format!("{} is not an address of this service", uri.path()))
 }
 
-async fn method_not_allowed() -> Problem {
-    Problem::new(
+async fn method_not_allowed() -> ProblemDetails {
+    problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
         "This address does not support the method",

@@ -7,7 +7,7 @@ use crate::core::compare::Comparison;
 use crate::core::engine::Lane;
 use crate::core::execution::{Content, Excess, InputContent, InputFile, OutputFile};
 use crate::core::program::{self, Keep, ProgramRun, ProgramSource, Source, Test};
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use crate::tokens::Client;
 use base64::Engine as _;
@@ -29,7 +29,7 @@ pub fn program_run(
     client: &Client,
     request: RunRequest,
     size_bytes: usize,
-) -> Result<ProgramRun, Problem> {
+) -> Result<ProgramRun, ProblemDetails> {
     check_label(request.label.as_deref())?;
     let config = &service.config;
     check_explain(config, &request)?;
@@ -39,7 +39,7 @@ pub fn program_run(
     let outputs = request.outputs.len() * request.tests.len().max(1);
     if outputs > MAX_OUTPUTS {
         let (outputs, max) = (outputs as u64, MAX_OUTPUTS as u64);
-        return Err(Problem::above_limit("outputs", outputs, max));
+        return Err(problem::above_limit("outputs", outputs, max));
     }
     let files = Files { service, client };
     let (source, input_files) = source(files, &request)?;
@@ -91,14 +91,14 @@ pub fn program_run(
 
 /// Checks that a run may be explained. An explanation is large, so a run with many tests would
 /// exceed the memory of the service.
-fn check_explain(config: &Config, request: &RunRequest) -> Result<(), Problem> {
+fn check_explain(config: &Config, request: &RunRequest) -> Result<(), ProblemDetails> {
     if request.explain && !config.explain {
         let why = "this service does not explain runs; the operator can set `explain = true`";
-        return Err(Problem::forbidden(why));
+        return Err(problem::forbidden(why));
     }
     if request.explain && request.tests.len() > 1 {
         let why = "a run that is explained has at most one test";
-        return Err(Problem::impossible("explain", why));
+        return Err(problem::impossible("explain", why));
     }
     Ok(())
 }
@@ -107,9 +107,9 @@ fn check_explain(config: &Config, request: &RunRequest) -> Result<(), Problem> {
 ///
 /// # Errors
 /// It is too long.
-pub fn check_label(label: Option<&str>) -> Result<(), Problem> {
+pub fn check_label(label: Option<&str>) -> Result<(), ProblemDetails> {
     if label.is_some_and(|label| label.len() > MAX_LABEL_BYTES) {
-        return Err(Problem::impossible(
+        return Err(problem::impossible(
             "label",
             format!("a label may have at most {MAX_LABEL_BYTES} bytes"),
         ));
@@ -120,14 +120,14 @@ pub fn check_label(label: Option<&str>) -> Result<(), Problem> {
 fn source(
     files: Files<'_>,
     request: &RunRequest,
-) -> Result<(ProgramSource, Vec<InputFile>), Problem> {
+) -> Result<(ProgramSource, Vec<InputFile>), ProblemDetails> {
     let (runtime, command) = (&request.runtime, &request.command);
     match (runtime, command.is_empty()) {
-        (None, true) => Err(Problem::impossible(
+        (None, true) => Err(problem::impossible(
             "runtime",
             "name a runtime (see /v1/runtimes) or a command",
         )),
-        (Some(_), false) => Err(Problem::impossible(
+        (Some(_), false) => Err(problem::impossible(
             "command",
             "name either a runtime or a command, not both",
         )),
@@ -146,7 +146,7 @@ fn source(
                 .programs
                 .catalog
                 .runtime(name)
-                .map_err(|error| Problem::from(program::ProgramError::from(error)))?;
+                .map_err(|error| ProblemDetails::from(program::ProgramError::from(error)))?;
             let mut sources = Vec::new();
             let mut inputs = Vec::new();
             for (path, blob) in &request.files {
@@ -184,7 +184,7 @@ fn is_source(runtime: &Runtime, path: &str) -> bool {
         .any(|known| Some(&known[..]) == extension)
 }
 
-fn input_file(files: Files<'_>, path: &str, blob: &Blob) -> Result<InputFile, Problem> {
+fn input_file(files: Files<'_>, path: &str, blob: &Blob) -> Result<InputFile, ProblemDetails> {
     let content = files.content(&format!("files.{path}"), blob)?;
     Ok(InputFile {
         path: path.into(),
@@ -195,10 +195,10 @@ fn input_file(files: Files<'_>, path: &str, blob: &Blob) -> Result<InputFile, Pr
     })
 }
 
-fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, Problem> {
+fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, ProblemDetails> {
     if request.tests.len() > MAX_TESTS {
         let count = request.tests.len() as u64;
-        return Err(Problem::above_limit("tests", count, MAX_TESTS as u64));
+        return Err(problem::above_limit("tests", count, MAX_TESTS as u64));
     }
     if request.tests.is_empty() {
         let stdin = request.stdin.as_ref();
@@ -210,7 +210,7 @@ fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, Problem> {
         }]);
     }
     if request.stdin.is_some() {
-        return Err(Problem::impossible(
+        return Err(problem::impossible(
             "stdin",
             "name either stdin or tests, not both",
         ));
@@ -221,7 +221,7 @@ fn tests(files: Files<'_>, request: &RunRequest) -> Result<Vec<Test>, Problem> {
         .collect()
 }
 
-fn one_test(files: Files<'_>, index: usize, test: &TestRequest) -> Result<Test, Problem> {
+fn one_test(files: Files<'_>, index: usize, test: &TestRequest) -> Result<Test, ProblemDetails> {
     let field = |name: &str| format!("tests[{index}].{name}");
     let stdin = test.stdin.as_ref();
     let expected = test
@@ -245,7 +245,7 @@ fn one_test(files: Files<'_>, index: usize, test: &TestRequest) -> Result<Test, 
 ///
 /// # Errors
 /// There is no such comparison.
-pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem> {
+pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, ProblemDetails> {
     let Some(name) = name else {
         return Ok(Comparison::default());
     };
@@ -255,7 +255,7 @@ pub fn comparison(field: &str, name: Option<&str>) -> Result<Comparison, Problem
         ("trim", _) => Ok(Comparison::Trim),
         ("tokens", _) => Ok(Comparison::Tokens),
         (_, Some(Ok(tolerance))) if tolerance >= 0.0 => Ok(Comparison::Float(tolerance)),
-        _ => Err(Problem::impossible(
+        _ => Err(problem::impossible(
             field,
             format!("{name:?} is not exact, trim, tokens or float:TOLERANCE"),
         )),
@@ -275,19 +275,19 @@ impl Files<'_> {
     ///
     /// # Errors
     /// The Base64 is not valid, or the client has no such file.
-    pub fn content(self, field: &str, blob: &Blob) -> Result<Content, Problem> {
+    pub fn content(self, field: &str, blob: &Blob) -> Result<Content, ProblemDetails> {
         match blob {
             Blob::Text(text) => Ok(Content::Bytes(text.clone().into())),
             Blob::Base64(text) => BASE64
                 .decode(text)
                 .map(|bytes| Content::Bytes(bytes.into()))
-                .map_err(|error| Problem::impossible(field, format!("invalid Base64: {error}"))),
+                .map_err(|error| problem::impossible(field, format!("invalid Base64: {error}"))),
             Blob::Sha256(digest) => {
                 let file = self.service.files.find(self.client, digest);
-                file.map(Content::Stored).ok_or_else(|| Problem {
+                file.map(Content::Stored).ok_or_else(|| ProblemDetails {
                     code: "unknown_file".to_owned(),
                     kind: "/docs/problems#unknown_file".to_owned(),
-                    ..Problem::impossible(
+                    ..problem::impossible(
                         field,
                         format!("this client has stored no file {digest}; PUT it first"),
                     )
@@ -304,11 +304,11 @@ impl Files<'_> {
         self,
         field: &str,
         contents: impl Iterator<Item = &'c Content>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ProblemDetails> {
         let bytes = contents.map(Content::bytes).fold(0, u64::saturating_add);
         let max_bytes = self.service.config.max_body_bytes as u64;
         if bytes > max_bytes {
-            return Err(Problem::above_limit(field, bytes, max_bytes));
+            return Err(problem::above_limit(field, bytes, max_bytes));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::core::program::{Attachment, ProgramReport, ProgramRun, ProgramSource}
 use crate::core::registry::{Begun, JobKind};
 use crate::http::headers::RunHeaders;
 use crate::http::held::hold;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use crate::metrics::outcome_name;
 use crate::service::Service;
 use crate::tokens::Client;
@@ -45,7 +45,7 @@ impl Prepared {
         client: &Client,
         request: RunRequest,
         size_bytes: usize,
-    ) -> Result<Prepared, Problem> {
+    ) -> Result<Prepared, ProblemDetails> {
         let (form, label) = (request.stdout, request.label.clone());
         let run = program_run(service, client, request, size_bytes)?;
         let runtime = match &run.source {
@@ -69,7 +69,7 @@ impl JobDocument for RunAnswer {
         state: RunState,
         label: Option<String>,
         age: Duration,
-        error: Option<Problem>,
+        error: Option<ProblemDetails>,
     ) -> RunAnswer {
         RunAnswer {
             id,
@@ -120,12 +120,12 @@ impl Rendering {
         RunAnswer::ended(id, self.label, self.runtime, report, self.form)
     }
 
-    fn document(self, id: String, report: &ProgramReport) -> Result<Bytes, Problem> {
+    fn document(self, id: String, report: &ProgramReport) -> Result<Bytes, ProblemDetails> {
         let answer = self.answer(id, report);
         // The answer may be kept for a while, so it must not have spare capacity.
         serde_json::to_vec(&answer)
             .map(|document| Bytes::from(document.into_boxed_slice()))
-            .map_err(Problem::internal)
+            .map_err(problem::internal)
     }
 }
 
@@ -159,13 +159,13 @@ impl Rendering {
         (
             status = "4XX",
             description = "The request cannot be carried out",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
         (
             status = "5XX",
             description = "The service is overloaded or has failed; a retry may succeed",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -175,13 +175,13 @@ pub async fn create(
     Authenticated(client): Authenticated,
     headers: HeaderMap,
     RequestBody(body): RequestBody,
-) -> Result<Response, Problem> {
-    let request: RunRequest = serde_json::from_slice(&body).map_err(Problem::malformed)?;
+) -> Result<Response, ProblemDetails> {
+    let request: RunRequest = serde_json::from_slice(&body).map_err(problem::malformed)?;
     let waiting = Waiting::new(&headers, request.wait_ms);
     let key = jobs::idempotency_key(&headers, &client, JobKind::Run)?;
     let (is_interactive, has_terminal) = (request.interactive, request.terminal);
     if (is_interactive || has_terminal) && waiting.limit.is_none() {
-        return Err(Problem::impossible(
+        return Err(problem::impossible(
             "interactive",
             "an interactive run needs wait_ms or the header Prefer, so that its id is known",
         ));
@@ -215,7 +215,11 @@ pub async fn create(
 }
 
 /// Runs a program for a client that waits for its end. Dropping this future cancels the run.
-async fn run_at_once(v1: &V1, client: &Client, prepared: Prepared) -> Result<Response, Problem> {
+async fn run_at_once(
+    v1: &V1,
+    client: &Client,
+    prepared: Prepared,
+) -> Result<Response, ProblemDetails> {
     let label = prepared.label.clone();
     let job = v1.jobs.begin(client.id, JobKind::Run, label);
     let forgetting = Forgetting::new(&v1.jobs, &job);
@@ -307,7 +311,7 @@ async fn run_job(
         (
             status = 404,
             description = "This client has no such run",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -316,7 +320,7 @@ pub async fn state(
     State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ProblemDetails> {
     jobs::show::<RunAnswer>(&v1, &client, &id)
 }
 
@@ -334,7 +338,7 @@ pub async fn state(
         (
             status = 404,
             description = "This client has no such run",
-            body = Problem,
+            body = ProblemDetails,
             content_type = "application/problem+json"
         ),
     ),
@@ -343,6 +347,6 @@ pub async fn cancel(
     State(v1): State<Arc<V1>>,
     client: Authenticated,
     Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemDetails> {
     jobs::cancel::<RunAnswer>(&v1, &client, &id).await
 }

@@ -5,7 +5,7 @@ use super::model::{
     Balloon, BalloonPart, Changes, Clarification, ClarificationPart, Print, PrintPart, Submission,
     SubmissionPart,
 };
-use super::problem::{Answer, ApiError, Problem as Failure};
+use super::problem::{Answer, ApiError, ProblemDetails};
 use crate::app::App;
 use crate::core::changes::{
     Digest, Known, Memory, Part, Place, State as Has, digest, digest_of, part,
@@ -58,8 +58,9 @@ pub struct Since {
     ),
     responses(
         (status = 200, description = "The changes, at most about 500 objects", body = Changes),
-        (status = 400, description = "The token is malformed; start without it", body = Failure),
-        (status = 404, description = "The caller sees no such contest", body = Failure),
+        (status = 400, description = "The token is malformed; start without it",
+            body = ProblemDetails),
+        (status = 404, description = "The caller sees no such contest", body = ProblemDetails),
     ))]
 pub async fn changes(
     State(app): State<Arc<App>>,

@@ -2,7 +2,7 @@
 
 use super::caller::Caller;
 use super::model::{Clarification, ContestFile, List, NewAnnouncement, NewAnswer, NewQuestion};
-use super::problem::{Answer, Problem as Failure};
+use super::problem::{Answer, ProblemDetails};
 use crate::app::App;
 use crate::core::time::Time;
 use crate::db::api_token::Scope;
@@ -31,7 +31,7 @@ use std::sync::Arc;
     ),
     responses(
         (status = 200, description = "A part of the list", body = List<Clarification>),
-        (status = 404, description = "The caller sees no such contest", body = Failure),
+        (status = 404, description = "The caller sees no such contest", body = ProblemDetails),
     ))]
 pub async fn clarifications(
     State(app): State<Arc<App>>,
@@ -61,7 +61,8 @@ async fn one(app: &App, caller: &Caller, id: i64) -> Answer<Json<Clarification>>
     params(("id" = i64, Path, description = "The number of the clarification")),
     responses(
         (status = 200, description = "The clarification", body = Clarification),
-        (status = 404, description = "The caller sees no such clarification", body = Failure),
+        (status = 404, description = "The caller sees no such clarification",
+            body = ProblemDetails),
     ))]
 pub async fn clarification(
     State(app): State<Arc<App>>,
@@ -77,11 +78,12 @@ pub async fn clarification(
     params(("id" = i64, Path, description = "The number of the contest")),
     responses(
         (status = 201, description = "The question", body = Clarification),
-        (status = 401, description = "The token is not valid", body = Failure),
-        (status = 403, description = "The scope is insufficient", body = Failure),
-        (status = 404, description = "The caller sees no such contest or problem", body = Failure),
-        (status = 422, description = "The text is not accepted", body = Failure),
-        (status = 429, description = "The caller asks too often", body = Failure),
+        (status = 401, description = "The token is not valid", body = ProblemDetails),
+        (status = 403, description = "The scope is insufficient", body = ProblemDetails),
+        (status = 404, description = "The caller sees no such contest or problem",
+            body = ProblemDetails),
+        (status = 422, description = "The text is not accepted", body = ProblemDetails),
+        (status = 429, description = "The caller asks too often", body = ProblemDetails),
     ))]
 pub async fn ask(
     State(app): State<Arc<App>>,
@@ -102,10 +104,10 @@ pub async fn ask(
     params(("id" = i64, Path, description = "The number of the contest")),
     responses(
         (status = 201, description = "The announcement", body = Clarification),
-        (status = 401, description = "The token is not valid", body = Failure),
-        (status = 403, description = "The scope is insufficient", body = Failure),
-        (status = 404, description = "The caller manages no such contest", body = Failure),
-        (status = 422, description = "The text is not accepted", body = Failure),
+        (status = 401, description = "The token is not valid", body = ProblemDetails),
+        (status = 403, description = "The scope is insufficient", body = ProblemDetails),
+        (status = 404, description = "The caller manages no such contest", body = ProblemDetails),
+        (status = 422, description = "The text is not accepted", body = ProblemDetails),
     ))]
 pub async fn announce(
     State(app): State<Arc<App>>,
@@ -126,11 +128,12 @@ pub async fn announce(
     params(("id" = i64, Path, description = "The number of the clarification")),
     responses(
         (status = 200, description = "The clarification", body = Clarification),
-        (status = 401, description = "The token is not valid", body = Failure),
+        (status = 401, description = "The token is not valid", body = ProblemDetails),
         (status = 403, description = "The scope is insufficient, or the answer has changed",
-            body = Failure),
-        (status = 404, description = "The caller does not manage the contest", body = Failure),
-        (status = 422, description = "A field is not accepted", body = Failure),
+            body = ProblemDetails),
+        (status = 404, description = "The caller does not manage the contest",
+            body = ProblemDetails),
+        (status = 422, description = "A field is not accepted", body = ProblemDetails),
     ))]
 pub async fn answer(
     State(app): State<Arc<App>>,
@@ -152,7 +155,7 @@ pub async fn answer(
     params(("id" = i64, Path, description = "The number of the contest")),
     responses(
         (status = 200, description = "The files by name", body = Vec<ContestFile>),
-        (status = 404, description = "The caller sees no such contest", body = Failure),
+        (status = 404, description = "The caller sees no such contest", body = ProblemDetails),
     ))]
 pub async fn files(
     State(app): State<Arc<App>>,
@@ -169,7 +172,7 @@ pub async fn files(
     params(("id" = i64, Path, description = "The number of the file")),
     responses(
         (status = 200, description = "The content", content_type = "application/octet-stream"),
-        (status = 404, description = "The caller sees no such file", body = Failure),
+        (status = 404, description = "The caller sees no such file", body = ProblemDetails),
     ))]
 pub async fn content(
     State(app): State<Arc<App>>,
@@ -195,7 +198,8 @@ pub async fn content(
         (status = 200, description = "The tables of the ranking",
             content_type = "application/json"),
         (status = 304, description = "The ranking has not changed"),
-        (status = 404, description = "The caller sees no such contest or round", body = Failure),
+        (status = 404, description = "The caller sees no such contest or round",
+            body = ProblemDetails),
     ))]
 pub async fn ranking(
     State(app): State<Arc<App>>,

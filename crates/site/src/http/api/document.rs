@@ -1,6 +1,6 @@
 //! The description of the interface in OpenAPI 3.1, and as a page.
 
-use super::problem::{ApiError, Problem};
+use super::problem::ApiError;
 use crate::http::web::error::PageError;
 use crate::http::web::layout;
 use crate::http::web::session::Session;
@@ -8,12 +8,10 @@ use crate::text::t;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use maud::html;
-use utoipa::PartialSchema;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
+use millibox_web::openapi;
+use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
-const SECURITY_SCHEME: &str = "token";
 const DESCRIPTION: &str = "\
 Contests, problems and submissions of a site. Users create tokens on the page /account/tokens, and \
 programs send them as `Authorization: Bearer TOKEN`. A program sees what the user of its token \
@@ -22,25 +20,11 @@ per minute; further requests are answered with 429 and the header `Retry-After`.
 
 /// The description, made from the types of the handlers.
 fn document() -> OpenApi {
-    let info = InfoBuilder::new()
-        .title("millibox site")
-        .version(env!("CARGO_PKG_VERSION"))
-        .description(Some(DESCRIPTION))
-        .build();
-    let empty = OpenApiBuilder::new().info(info).build();
+    let empty = openapi::empty("millibox site", env!("CARGO_PKG_VERSION"), DESCRIPTION);
     let (_, mut document) = OpenApiRouter::with_openapi(empty)
         .nest("/api/v1", super::documented())
         .split_for_parts();
-    let components = document.components.get_or_insert_default();
-    components.add_security_scheme(
-        SECURITY_SCHEME,
-        SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)),
-    );
-    components
-        .schemas
-        .insert("Problem".to_owned(), <Problem as PartialSchema>::schema());
-    let no_scopes: [&str; 0] = [];
-    document.security = Some(vec![SecurityRequirement::new(SECURITY_SCHEME, no_scopes)]);
+    openapi::complete(&mut document);
     document
 }
 
@@ -94,27 +78,6 @@ pub async fn page(session: Session) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-
-    /// Every reference leads to a schema, and every response has a description.
-    fn check(part: &Value, document: &Value) {
-        match part {
-            Value::Object(fields) => {
-                if let Some(reference) = fields.get("$ref") {
-                    let pointer = reference.as_str().unwrap().trim_start_matches('#');
-                    assert!(document.pointer(pointer).is_some(), "{reference}");
-                }
-                if let Some(Value::Object(responses)) = fields.get("responses") {
-                    for response in responses.values() {
-                        assert!(response["description"].is_string(), "{response}");
-                    }
-                }
-                fields.values().for_each(|field| check(field, document));
-            }
-            Value::Array(parts) => parts.iter().for_each(|part| check(part, document)),
-            _ => {}
-        }
-    }
 
     /// `MILLIBOX_GOLDEN=write` rewrites the file.
     #[test]
@@ -137,21 +100,21 @@ mod tests {
     #[test]
     fn description_is_complete() {
         let document = serde_json::to_value(document()).unwrap();
-        assert_eq!(document["openapi"], "3.1.0");
-        check(&document, &document);
-        let paths = document["paths"].as_object().unwrap();
-        let mut ids = Vec::new();
-        for (path, operations) in paths {
+        assert_eq!(openapi::mistakes(&document), [""; 0]);
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            assert!(path.starts_with("/api/v1/"), "{path}");
             for (method, operation) in operations.as_object().unwrap() {
-                assert!(path.starts_with("/api/v1/"), "{path}");
                 assert!(operation["summary"].is_string(), "{method} {path}");
-                ids.push(operation["operationId"].to_string());
             }
         }
-        let all = ids.len();
-        assert!(all >= 13, "{ids:?}");
-        ids.sort();
-        ids.dedup();
-        assert_eq!(ids.len(), all, "operations have unique ids");
+        assert!(document["paths"].as_object().unwrap().len() >= 13);
+    }
+
+    #[test]
+    fn problem_of_a_contest_is_no_error() {
+        let document = serde_json::to_value(document()).unwrap();
+        let schema = |name: &str| &document["components"]["schemas"][name]["properties"];
+        assert!(schema("Problem")["id"].is_object());
+        assert!(schema("ProblemDetails")["code"].is_object());
     }
 }

@@ -4,7 +4,7 @@ use super::caller::Caller;
 use super::model::{
     Contest, ContestDetails, Language, List, NewUser as Sent, Problem, Round, User,
 };
-use super::problem::{Answer, Problem as Failure};
+use super::problem::{Answer, ProblemDetails};
 use crate::app::App;
 use crate::core::account;
 use crate::core::party::Party;
@@ -39,7 +39,7 @@ pub fn part<S, T>(rows: Vec<S>, id: impl Fn(&S) -> i64, item: impl Fn(S) -> T) -
 /// Return the user of the token
 #[utoipa::path(get, path = "/me", operation_id = "getMe", responses(
     (status = 200, description = "The user", body = User),
-    (status = 401, description = "The token is not valid", body = Failure),
+    (status = 401, description = "The token is not valid", body = ProblemDetails),
 ))]
 pub async fn me(caller: Caller) -> Answer<Json<User>> {
     Ok(Json(caller.user(Scope::Read)?.into()))
@@ -79,7 +79,7 @@ pub async fn contests(
     params(("id" = i64, Path, description = "The number of the contest")),
     responses(
         (status = 200, description = "The contest", body = ContestDetails),
-        (status = 404, description = "The caller sees no such contest", body = Failure),
+        (status = 404, description = "The caller sees no such contest", body = ProblemDetails),
     ))]
 pub async fn contest(
     State(app): State<Arc<App>>,
@@ -133,7 +133,7 @@ pub async fn problems(
     params(("id" = i64, Path, description = "The number of the problem")),
     responses(
         (status = 200, description = "The problem", body = Problem),
-        (status = 404, description = "The caller sees no such problem", body = Failure),
+        (status = 404, description = "The caller sees no such problem", body = ProblemDetails),
     ))]
 pub async fn problem(
     State(app): State<Arc<App>>,
@@ -149,7 +149,7 @@ pub async fn problem(
     params(("after" = Option<i64>, Query, description = "Only users with higher numbers")),
     responses(
         (status = 200, description = "A part of the list", body = List<User>),
-        (status = 404, description = "The caller is not an administrator", body = Failure),
+        (status = 404, description = "The caller is not an administrator", body = ProblemDetails),
     ))]
 pub async fn users(
     State(app): State<Arc<App>>,
@@ -165,8 +165,8 @@ pub async fn users(
 /// Add a user; for administrators
 #[utoipa::path(post, path = "/users", operation_id = "addUser", request_body = Sent, responses(
     (status = 201, description = "The new user", body = User),
-    (status = 404, description = "The caller is not an administrator", body = Failure),
-    (status = 422, description = "A field is not accepted", body = Failure),
+    (status = 404, description = "The caller is not an administrator", body = ProblemDetails),
+    (status = 422, description = "A field is not accepted", body = ProblemDetails),
 ))]
 pub async fn add_user(
     State(app): State<Arc<App>>,

@@ -3,29 +3,15 @@
 use crate::http::web::error::{BUSY_RETRY, PageError, STREAM_RETRY, retry_seconds};
 use crate::limits::MAX_GUEST_BODY;
 use crate::text::{Message, t};
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use utoipa::ToSchema;
+use millibox_web::problem::MEDIA_TYPE;
+pub use millibox_web::problem::ProblemDetails;
+use std::time::Duration;
 
-const MEDIA: &str = "application/problem+json";
-
-/// A problem with a request, or of the site.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Problem {
-    /// A URI that names the kind of problem: `/api#CODE`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// What the kind of problem is, in a few words.
-    pub title: String,
-    /// The HTTP status.
-    pub status: u16,
-    /// What is wrong with this request.
-    pub detail: String,
-    /// The kind of problem for programs, such as `not_found`.
-    pub code: String,
-}
+/// The page that describes the kinds of problems.
+const PAGE: &str = "/api";
 
 /// Why a request was not carried out.
 #[derive(Debug)]
@@ -50,46 +36,33 @@ impl<E: Into<PageError>> From<E> for ApiError {
 }
 
 impl ApiError {
-    fn problem(self) -> (Problem, Option<u64>) {
-        let (status, code, title, detail, retry) = match self {
+    fn details(self) -> ProblemDetails {
+        let (status, code, title, detail) = match self {
             ApiError::Token | ApiError::Page(PageError::SignIn) => (
                 StatusCode::UNAUTHORIZED,
                 "token_required",
                 "A valid token is required",
                 "Send the header `Authorization: Bearer TOKEN`.".to_owned(),
-                None,
             ),
             ApiError::Scope(needed) => (
                 StatusCode::FORBIDDEN,
                 "scope_too_small",
                 "The scope of the token is insufficient",
                 format!("This needs a token with the scope {needed}."),
-                None,
             ),
             ApiError::Malformed(why) => (
                 StatusCode::BAD_REQUEST,
                 "malformed",
                 "The request is malformed",
                 why,
-                None,
             ),
             ApiError::Page(error) => return of_page(error),
         };
-        (problem(status, code, title, detail), retry)
+        ProblemDetails::new(PAGE, status, code, title, detail)
     }
 }
 
-fn problem(status: StatusCode, code: &str, title: &str, detail: String) -> Problem {
-    Problem {
-        kind: format!("/api#{code}"),
-        title: title.to_owned(),
-        status: status.as_u16(),
-        detail,
-        code: code.to_owned(),
-    }
-}
-
-fn of_page(error: PageError) -> (Problem, Option<u64>) {
+fn of_page(error: PageError) -> ProblemDetails {
     let (status, code, title, detail, retry) = match error {
         PageError::NotFound | PageError::SignIn => (
             StatusCode::NOT_FOUND,
@@ -175,7 +148,8 @@ fn of_page(error: PageError) -> (Problem, Option<u64>) {
             )
         }
     };
-    (problem(status, code, &title, detail), retry)
+    ProblemDetails::new(PAGE, status, code, &title, detail)
+        .with_retry(retry.map(Duration::from_secs))
 }
 
 /// Converts refusals of extractors and of the router to problems.
@@ -184,35 +158,17 @@ pub async fn explain(response: Response) -> Response {
     let has_form = response
         .headers()
         .get(CONTENT_TYPE)
-        .is_some_and(|media| media == MEDIA);
+        .is_some_and(|media| media == MEDIA_TYPE);
     if !status.is_client_error() || has_form {
         return response;
     }
     let title = status.canonical_reason().unwrap_or_default();
     let detail = "This interface has no such path, method or argument.";
-    let problem = problem(status, "malformed", title, detail.to_owned());
-    respond(status, &problem)
-}
-
-fn respond(status: StatusCode, problem: &Problem) -> Response {
-    // Strings and numbers can always be written as JSON.
-    let text = serde_json::to_string(problem).unwrap_or_default();
-    (status, [(CONTENT_TYPE, MEDIA)], text).into_response()
+    ProblemDetails::new(PAGE, status, "malformed", title, detail).into_response()
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let (problem, retry) = self.problem();
-        let status = StatusCode::from_u16(problem.status);
-        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = respond(status, &problem);
-        let headers = response.headers_mut();
-        if let Some(seconds) = retry {
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if status == StatusCode::UNAUTHORIZED {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        response
+        self.details().into_response()
     }
 }

@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::model::{Group, List, NewSubmission, Source, Submission, SubmissionDetails, Test};
 use super::objects::part;
-use super::problem::{Answer, ApiError, Problem as Failure};
+use super::problem::{Answer, ApiError, ProblemDetails};
 use crate::app::App;
 use crate::db::api_token::Scope;
 use crate::db::submission::{self, Filter};
@@ -43,7 +43,7 @@ async fn listed(app: &App, caller: &Caller, filter: Filter) -> Answer<Json<List<
     params(("before" = Option<i64>, Query, description = "Only submissions with lower numbers")),
     responses(
         (status = 200, description = "A part of the list", body = List<Submission>),
-        (status = 401, description = "The token is not valid", body = Failure),
+        (status = 401, description = "The token is not valid", body = ProblemDetails),
     ))]
 pub async fn list(
     State(app): State<Arc<App>>,
@@ -68,7 +68,7 @@ pub async fn list(
     ),
     responses(
         (status = 200, description = "A part of the list", body = List<Submission>),
-        (status = 404, description = "The caller sees no such contest", body = Failure),
+        (status = 404, description = "The caller sees no such contest", body = ProblemDetails),
     ))]
 pub async fn of_contest(
     State(app): State<Arc<App>>,
@@ -92,7 +92,7 @@ pub async fn of_contest(
     params(("id" = i64, Path, description = "The number of the submission")),
     responses(
         (status = 200, description = "The submission", body = SubmissionDetails),
-        (status = 404, description = "The caller sees no such submission", body = Failure),
+        (status = 404, description = "The caller sees no such submission", body = ProblemDetails),
     ))]
 pub async fn show(
     State(app): State<Arc<App>>,
@@ -115,7 +115,7 @@ pub async fn show(
     params(("id" = i64, Path, description = "The number of the submission")),
     responses(
         (status = 200, description = "The source", body = Source),
-        (status = 404, description = "The caller sees no such submission", body = Failure),
+        (status = 404, description = "The caller sees no such submission", body = ProblemDetails),
     ))]
 pub async fn source(
     State(app): State<Arc<App>>,
@@ -152,12 +152,13 @@ fn key(headers: &HeaderMap) -> Answer<Option<String>> {
     params(("idempotency-key" = Option<String>, Header, description = "A key for this request")),
     responses(
         (status = 201, description = "The submission, which waits to be judged", body = Submission),
-        (status = 401, description = "The token is not valid", body = Failure),
+        (status = 401, description = "The token is not valid", body = ProblemDetails),
         (status = 403, description = "The round is not open, or the scope is insufficient",
-            body = Failure),
-        (status = 404, description = "The caller sees no such problem", body = Failure),
-        (status = 422, description = "The source or the language is not accepted", body = Failure),
-        (status = 429, description = "The caller submits too often", body = Failure),
+            body = ProblemDetails),
+        (status = 404, description = "The caller sees no such problem", body = ProblemDetails),
+        (status = 422, description = "The source or the language is not accepted",
+            body = ProblemDetails),
+        (status = 429, description = "The caller submits too often", body = ProblemDetails),
     ))]
 pub async fn submit(
     State(app): State<Arc<App>>,

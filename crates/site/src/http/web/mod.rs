@@ -7,7 +7,6 @@
 //! | `language` | the language of a request |
 //! | `client` | the address and the name of a browser |
 //! | `audit` | the log of changes, and requests whose clients leave |
-//! | `headers` | headers that confine the pages |
 //! | `frame`, `layout` | the frame of all pages; that of pages for a user |
 //! | `parts`, `vocabulary` | common parts and words |
 //! | `chart` | charts |
@@ -22,7 +21,6 @@ pub mod client;
 pub mod context;
 pub mod error;
 pub mod frame;
-pub mod headers;
 pub mod language;
 pub mod layout;
 pub mod live;

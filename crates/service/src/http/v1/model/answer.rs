@@ -5,7 +5,7 @@ use super::request::OutputForm;
 use crate::core::catalog;
 use crate::core::execution::{Blame, Captured, ExecutionReport, run_error};
 use crate::core::program::{ProgramReport, TestReport, compile_blame};
-use crate::http::problem::Problem;
+use crate::http::problem::ProblemDetails;
 use crate::metrics::outcome_name;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -40,7 +40,7 @@ pub struct RunAnswer {
     pub runtime: Option<String>,
     /// The reason why the run has no results.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<Problem>,
+    pub error: Option<ProblemDetails>,
 }
 
 /// The state of a run.

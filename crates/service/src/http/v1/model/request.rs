@@ -1,7 +1,7 @@
 //! The JSON documents of requests.
 
 use crate::config::LimitValues;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, ProblemDetails};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -179,12 +179,12 @@ impl LimitRequest {
         &self,
         default: &LimitValues,
         max: &LimitValues,
-    ) -> Result<LimitValues, Problem> {
+    ) -> Result<LimitValues, ProblemDetails> {
         let check = |field: &str, value: Option<u64>, default: u64, max: u64| match value {
             Some(value) if value > max => {
-                Err(Problem::above_limit(&format!("limits.{field}"), value, max))
+                Err(problem::above_limit(&format!("limits.{field}"), value, max))
             }
-            Some(0) => Err(Problem::impossible(
+            Some(0) => Err(problem::impossible(
                 &format!("limits.{field}"),
                 format!("limits.{field} is 0; it must be at least 1"),
             )),
