@@ -22,12 +22,11 @@ enum Token {
 /// Returns the classes of a source in the order of their declarations.
 pub(super) fn classes(source: &[u8]) -> Vec<TopLevelClass> {
     let source = String::from_utf8_lossy(source);
-    let mut tokens = Tokens(source.chars().peekable());
     let mut classes = Vec::new();
     let mut depth = 0_usize;
     let mut is_public = false;
     let mut is_name_next = false;
-    while let Some(token) = tokens.next() {
+    for token in Tokens(source.chars().peekable()) {
         match token {
             Token::Sign('{' | '(' | '[') => {
                 depth += 1;

@@ -4,7 +4,7 @@ use super::table::Record;
 use super::{Line, LineError, unprotected};
 use std::collections::{HashMap, HashSet};
 
-/// The maximum length of the name of a team, a group or an organization, in characters.
+/// The maximum length of team, group and organization names, in characters.
 pub const MAX_TEAM_NAME: usize = 128;
 /// The maximum length of a number, in characters.
 const MAX_ID: usize = 64;

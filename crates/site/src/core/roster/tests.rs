@@ -344,7 +344,7 @@ fn headers_of_spreadsheets_are_read_in_each_language() {
         "login;imie\u{328} i nazwisko;Has\u{142}o\nala;Ala A;battery staple\n",
     ] {
         let (users, _) = site_users(text);
-        assert_eq!(users, [ala.clone()], "{text}");
+        assert_eq!(users, std::slice::from_ref(&ala), "{text}");
     }
     let (users, _) = site_users("Login;E-mail;Adres e-mail;Rola\nala;a@b.org;c@d.org;teacher\n");
     assert_eq!(users[0].email.as_deref(), Some("a@b.org"));

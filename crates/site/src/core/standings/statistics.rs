@@ -11,9 +11,9 @@ use crate::core::score;
 use crate::core::verdict::Verdict;
 use std::collections::BTreeMap;
 
-/// The maximum number of bars of a histogram of times.
+/// The maximum number of bars in a time histogram.
 const MAX_TIMES: i64 = 40;
-/// The maximum number of bars of a histogram of points, apart from the last one.
+/// The maximum number of bars in a point histogram, apart from the last one.
 const MAX_SUMS: i64 = 10;
 
 const SECOND: i64 = 1_000_000;

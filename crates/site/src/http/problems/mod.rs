@@ -102,7 +102,7 @@ fn maintenance() -> Router<Arc<App>> {
         .route("/jobs/{id}/restart", post(jobs::restart))
 }
 
-/// The maximum length of the name of a problem, in characters.
+/// The maximum length of a problem name, in characters.
 pub const MAX_NAME: usize = 128;
 /// Images and statements must not execute anything, even if they are opened directly.
 const FILE_POLICY: &str = "default-src 'none'; style-src 'none'; sandbox";
@@ -368,7 +368,7 @@ pub async fn tags_form(app: &App, problem: &Problem) -> Page<Markup> {
     })
 }
 
-/// The query of the page of a problem.
+/// The query of a problem page.
 #[derive(Default, Deserialize)]
 pub struct StatementChoice {
     /// The language of the statement; empty for the best one.

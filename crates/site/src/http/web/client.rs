@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// The maximum number of characters of the name of a browser that are stored.
+/// The maximum number of stored characters of a browser name.
 const MAX_AGENT: usize = 200;
 
 /// The address and the name of a browser.

@@ -238,7 +238,7 @@ pub struct ShownStatement {
     pub html: Option<Arc<str>>,
 }
 
-/// A link to a statement. `files` is the address of the files of the package.
+/// A link to a statement. `files` is the path of the package files.
 fn statement_link(offer: &Offer<'_>, files: &str) -> Markup {
     let Offer { language, form, .. } = *offer;
     html! {
