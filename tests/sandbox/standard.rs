@@ -1,14 +1,23 @@
 //! The standard world: what programs find on a usual machine.
 
-use crate::supervisor;
 use millibox::{
-    Backend, Mount, Network, Outcome, Output, Prepare, Prepared, Request, Start, Supervisor, World,
+    Backend, BackendChoice, Mount, Network, Outcome, Output, Prepare, Prepared, Request, Start,
+    Supervisor, World,
 };
-use millibox_tests::skip;
+use millibox_tests::{skip, start};
 
 const PYTHON: &str = "/usr/bin/python3";
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 const MEMORY_BYTES: u64 = 64 << 20;
+
+/// A supervisor whose limits may be weaker, because without cgroups they must be requested by name.
+fn supervisor() -> Supervisor {
+    let automatic = crate::supervisor();
+    match automatic.info().backend() {
+        Backend::Rlimit => start(crate::builder().backend(BackendChoice::Rlimit)),
+        _ => automatic,
+    }
+}
 
 fn world() -> World {
     World::standard()

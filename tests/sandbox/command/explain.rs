@@ -7,7 +7,7 @@ use millibox_tests::directory;
 fn explain_prints_calls_paths_and_options() {
     let output = shell(
         &["--explain"],
-        "cat /etc/passwd; unshare -U true; cat '/etc/passwd\u{1b}[2J'; exit 3",
+        "cat /etc/login.defs; unshare -U true; cat '/etc/login.defs\u{1b}[2J'; exit 3",
     );
     assert_eq!(status(&output), 3);
     let message = text(&output.stderr);
@@ -15,8 +15,8 @@ fn explain_prints_calls_paths_and_options() {
         "do not judge by its figures",
         "unshare: errno:",
         "(policy default, line ",
-        "1  /etc/passwd: ENOENT (--ro /etc/passwd)",
-        "mounts = [\"/etc/passwd\"]",
+        "1  /etc/login.defs: ENOENT (--ro /etc/login.defs)",
+        "mounts = [\"/etc/login.defs\"]",
     ] {
         assert!(message.contains(part), "no {part:?}: {message}");
     }
@@ -44,7 +44,7 @@ fn report_has_explanation_only_if_requested() {
     let name = report.to_str().unwrap();
     for explain in [true, false] {
         let option: &[&str] = if explain { &["--explain"] } else { &[] };
-        run(&[option, &["--report", name, "--", "cat", "/etc/passwd"]].concat());
+        run(&[option, &["--report", name, "--", "cat", "/etc/login.defs"]].concat());
         let report = std::fs::read(&report).unwrap();
         let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
         assert_eq!(report["outcome"], "exited");
@@ -52,9 +52,9 @@ fn report_has_explanation_only_if_requested() {
         assert_eq!(report.get("explain").is_some(), explain, "{report}");
         if explain {
             let explain = &report["explain"];
-            assert_eq!(explain["missing_paths"][0]["path"], "/etc/passwd");
+            assert_eq!(explain["missing_paths"][0]["path"], "/etc/login.defs");
             assert_eq!(explain["missing_paths"][0]["count"], 1);
-            let option = serde_json::json!([{ "option": "ro", "path": "/etc/passwd" }]);
+            let option = serde_json::json!([{ "option": "ro", "path": "/etc/login.defs" }]);
             assert_eq!(explain["options"], option);
         }
     }
