@@ -6,7 +6,7 @@ use serde_json::json;
 #[test]
 fn explained_run_names_calls_and_paths() {
     let server = Server::with_config("", "explain = true\n");
-    let script = "try: open('/etc/passwd')\nexcept OSError: pass\n\
+    let script = "try: open('/etc/login.defs')\nexcept OSError: pass\n\
         import os\ntry: os.sched_setaffinity(0, [0])\nexcept OSError: pass\n";
     let files = json!({ "main.py": { "text": script } });
     for request in [
@@ -30,9 +30,9 @@ fn explained_run_names_calls_and_paths() {
         );
         assert_eq!(call["rule"]["policy"], "default");
         let paths = explain["missing_paths"].as_array().expect("a list");
-        let path = paths.iter().find(|path| path["path"] == "/etc/passwd");
+        let path = paths.iter().find(|path| path["path"] == "/etc/login.defs");
         let path = path.unwrap_or_else(|| panic!("{explain}"));
-        let option = json!({ "argument": "--ro /etc/passwd", "mount": "/etc/passwd" });
+        let option = json!({ "argument": "--ro /etc/login.defs", "mount": "/etc/login.defs" });
         assert_eq!(
             (&path["error"], &path["option"]),
             (&json!("ENOENT"), &option)
