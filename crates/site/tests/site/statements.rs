@@ -298,7 +298,7 @@ fn lua_in_a_latex_statement_does_no_more_than_latex() {
             "tex: compiled",
         ),
         (
-            "local file = io.open('/etc/passwd') if file then error(file:read('*a')) end",
+            "local file = io.open('/etc/login.defs') if file then error(file:read('*a')) end",
             "tex: compiled",
         ),
         ("while true do end", "not compiled"),
@@ -310,7 +310,7 @@ fn lua_in_a_latex_statement_does_no_more_than_latex() {
         );
         let log = compile(&mut admin, contest.package, &document);
         assert!(log.contains(expected), "{lua}: {log}");
-        for secret in ["root:", "started-it"] {
+        for secret in ["MAIL_DIR", "started-it"] {
             assert!(!log.contains(secret), "{lua}: {log}");
         }
     }
