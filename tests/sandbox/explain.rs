@@ -282,11 +282,13 @@ fn traced_run_keeps_its_limits_and_signals() {
         let stopped = "
 import os, signal, time
 parent = os.getpid()
-if os.fork() == 0:
-    while open(f'/proc/{parent}/stat').read().split()[2] not in 'Tt': time.sleep(0.01)
+child = os.fork()
+while child == 0:
+    # A traced process appears as stopped in each of its calls, so one signal could come too early.
     os.kill(parent, signal.SIGCONT)
-    os._exit(0)
+    time.sleep(0.01)
 os.kill(parent, signal.SIGSTOP)
+os.kill(child, signal.SIGKILL)
 os.wait()
 os.kill(parent, signal.SIGTERM)
 ";
