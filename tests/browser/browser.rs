@@ -328,8 +328,13 @@ impl Window {
 
     /// Clicks on an element.
     pub async fn click(&self, selector: &str) {
-        let element = self.element(selector).await;
-        element.click().await.expect("a click");
+        loop {
+            match self.element(selector).await.click().await {
+                // A live page has replaced the element.
+                Err(error) if error.is_stale_element_reference() => {}
+                clicked => return clicked.expect("a click"),
+            }
+        }
     }
 
     /// Replaces the text of a field as a person would.
