@@ -4,8 +4,8 @@
 use millibox_seccomp::{Arch, Policy, compile};
 use std::path::Path;
 
-/// Policies to which the build adds a rule that kills the process at every known call they do not
-/// name. Their default action then applies only to calls of later kernels.
+/// Policies that the build completes: each known call that the policy does not name kills the
+/// process. Their default action then applies only to calls of later kernels.
 const COMPLETED: [&str; 2] = ["supervisor", "keeper"];
 /// Policies that are compiled as they are.
 const AS_WRITTEN: [&str; 1] = ["pid1"];
@@ -40,7 +40,7 @@ fn main() {
     }
 }
 
-/// The rule for all calls for which `policy` has no unconditional rule.
+/// Returns the rule for all calls for which `policy` has no unconditional rule.
 fn remaining_calls_rule(policy: &Policy, arch: Arch) -> String {
     let decided = |name: &str| {
         policy.rules().iter().any(|rule| {

@@ -47,7 +47,7 @@ pub enum ValueError {
     /// The period of a bandwidth is too short or too long.
     #[error("PERIOD must be between 1ms and 1s")]
     BandwidthPeriod,
-    /// The CPU time of a bandwidth is too long.
+    /// MAX is more than `MAX_CPUS` times PERIOD.
     #[error("MAX must be at most {MAX_CPUS} times PERIOD, the full time of {MAX_CPUS} CPUs")]
     BandwidthCpus,
     /// The value is not a resource limit.

@@ -233,14 +233,15 @@ impl World {
         self.mount(Mount::read_write(source.as_ref(), at.as_ref()))
     }
 
-    /// Sets the user id inside the sandbox. The default is the id outside. `u32::MAX` is not valid.
+    /// Sets the user id inside the sandbox. The default is the user id outside the sandbox.
+    /// `u32::MAX` is not valid.
     #[must_use]
     pub fn uid(self, uid: u32) -> World {
         self.with(|world| world.uid = Some(uid))
     }
 
-    /// Sets the group id inside the sandbox. The default is the id outside. `u32::MAX` is not
-    /// valid.
+    /// Sets the group id inside the sandbox. The default is the group id outside the sandbox.
+    /// `u32::MAX` is not valid.
     #[must_use]
     pub fn gid(self, gid: u32) -> World {
         self.with(|world| world.gid = Some(gid))
@@ -396,8 +397,8 @@ impl World {
         self.encoded().err().unwrap_or_default()
     }
 
-    /// Encodes the world for the supervisor, with the current files of the sources. Returns `None`
-    /// if the world has mistakes.
+    /// Encodes the world for the supervisor, with the identities of its mount sources' current
+    /// files. Returns `None` if the world has mistakes.
     pub(crate) fn located(&self) -> Option<Vec<u8>> {
         let world = self.encoded().ok()?;
         let sources = self.mounts.iter().map(source).collect();

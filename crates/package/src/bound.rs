@@ -89,8 +89,8 @@ pub enum Bound {
     /// Tests that one file names.
     #[error("the file names more than {MAX_TESTS} tests; name fewer")]
     TestsOfFile,
-    /// The name of a test.
-    #[error("the name of a test is longer than {MAX_NAME_BYTES} bytes; shorten it")]
+    /// A test name.
+    #[error("a test name is longer than {MAX_NAME_BYTES} bytes; shorten it")]
     TestName,
     /// Words of one list.
     #[error("more than {MAX_WORDS} words in one list; write fewer")]

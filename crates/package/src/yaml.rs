@@ -103,8 +103,8 @@ struct Open {
     key: Option<Node>,
 }
 
-/// Reads the only document of a text. Returns `None` if the document is empty or has faults, which
-/// the log contains.
+/// Parses a text that contains a single YAML document. Returns `None` if the document is empty or
+/// has faults, which the log contains.
 pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
     let mut reader = Reader {
         open: Vec::new(),
@@ -380,7 +380,7 @@ fn place(file: &Place, span: &Span) -> Place {
     at(file, span.start.line(), span.start.col())
 }
 
-/// The parser counts columns from 0.
+/// Converts a position of the parser, which counts columns from 0.
 fn at(file: &Place, line: usize, column: usize) -> Place {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     file.at(number(line), number(column.saturating_add(1)))

@@ -86,7 +86,7 @@ pub enum RequestError {
     NoSuchTest {
         /// The name.
         name: String,
-        /// The most similar name of a test.
+        /// The most similar test name.
         nearest: Option<String>,
     },
     /// The directory for a new package is not empty.
@@ -313,7 +313,7 @@ pub enum MachineError {
     #[error(transparent)]
     CheckerData(StagingError),
     /// The world of a shell generator cannot be prepared.
-    #[error("cannot prepare a generator for the shell: {0}")]
+    #[error("cannot prepare a shell generator: {0}")]
     Shell(FileFault),
     /// A submission could not be measured.
     #[error("{submission}{}{}", OnTest(.reason), Why(": ", .reason))]

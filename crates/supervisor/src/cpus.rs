@@ -5,7 +5,7 @@
 //! switch. Across CPUs it costs an interrupt, which is expensive in a virtual machine.
 //!
 //! The programs of a pinned slot stay on the CPU of the slot. Other programs may use all CPUs:
-//! their target gives up the runner's CPU just before the exec. At the exec the kernel looks for a
+//! the target gives up the runner's CPU just before the exec. At the exec the kernel looks for a
 //! CPU with less work (`sched_exec()` in kernel/sched/core.c). A program that moves waits for a
 //! kernel thread and for an idle CPU to wake up. So a run should find its runner's CPU free. That
 //! CPU is busy while the kernel removes the previous run there and the next run is prepared.
@@ -289,7 +289,7 @@ fn numbers_of(list: &str) -> Vec<usize> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// These CPUs as an affinity mask (sched_setaffinity(2)).
+/// Returns these CPUs as an affinity mask (sched_setaffinity(2)).
 pub fn mask_of(cpus: &[usize]) -> Vec<u64> {
     let words = cpus.iter().map(|cpu| cpu / 64 + 1).max().unwrap_or(0);
     let mut mask = vec![0; words];

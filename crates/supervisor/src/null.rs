@@ -16,7 +16,7 @@ const ACCESS: [i32; 3] = [libc::O_RDONLY, libc::O_WRONLY, libc::O_WRONLY];
 /// The path of the device in the supervisor's mount namespace.
 const PATH: &CStr = c"/dev/null";
 
-/// Covers the device by a read-only mount of the same device, in the supervisor's mount namespace.
+/// Mounts the device read-only over itself, in the supervisor's mount namespace.
 pub fn make_read_only() -> Result<()> {
     let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC;
     let null = calls::open_tree(libc::AT_FDCWD, PATH, flags)?;
@@ -27,8 +27,8 @@ pub fn make_read_only() -> Result<()> {
     mounted
 }
 
-/// The device on its read-only mount (`O_PATH`), for a runner, which leaves the supervisor's mount
-/// namespace.
+/// Opens the device on its read-only mount (`O_PATH`), for a runner, which leaves the supervisor's
+/// mount namespace.
 pub fn find() -> Result<i32> {
     calls::openat(libc::AT_FDCWD, PATH, libc::O_PATH, 0)
 }

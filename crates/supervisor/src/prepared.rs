@@ -49,8 +49,8 @@ pub struct Runner {
     /// The user id outside the run's user namespace.
     pub uid: u32,
     pub gid: u32,
-    /// The affinity mask of this process. It is needed if runs begin on another CPU and pid1
-    /// returns at their end.
+    /// The affinity mask of this process. It is needed if runs begin on a different CPU and
+    /// pid1 returns at their end.
     pub cpu_mask: Vec<u64>,
     /// The nice value of runs: 0, or a greater one that cannot be lowered.
     pub runs_nice: i32,
@@ -67,7 +67,7 @@ pub struct Runner {
     pub pass: Option<u64>,
 }
 
-/// A program of which runs are copies; see [`crate::program`].
+/// A prepared program. Each run is a copy of it; see [`crate::program`].
 #[derive(Clone, Copy)]
 pub struct Program<'a> {
     pub order: &'a millibox_wire::Prepare,

@@ -142,7 +142,7 @@ pub enum BackendStep {
     FindController,
     /// The supervisor's own cgroup is looked up below the mount point of the hierarchy.
     FindOwnCgroup,
-    /// The cgroup, which is the subject, lacks these required controllers.
+    /// The cgroup named by the error's subject lacks these required controllers.
     Controllers(Vec<String>),
     /// Version 1 cgroups must be created, and only root may do that.
     BecomeRoot,

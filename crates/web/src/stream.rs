@@ -18,9 +18,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// How long the server reads after its last response without any new data.
+/// The time for which the server keeps reading after its last response without any new data.
 pub const FAREWELL_SILENCE: Duration = Duration::from_secs(1);
-/// How long the server reads at most, if data arrives.
+/// The longest time for which the server keeps reading while data arrives.
 const MAX_FAREWELL_TIME: Duration = Duration::from_secs(30);
 /// Bytes that earn the client a further second.
 const FAREWELL_SPEED: u64 = 256 << 10;
@@ -70,8 +70,8 @@ impl Farewell {
 }
 
 impl<S> Connection<S> {
-    /// A connection whose client must receive with a minimum speed. After its last response, the
-    /// client may be silent for a while, usually for [`FAREWELL_SILENCE`].
+    /// Creates a connection whose client must receive with a minimum speed. After its last
+    /// response, the client may be silent for a while, usually for [`FAREWELL_SILENCE`].
     pub fn new(stream: S, speed: Speed, silence: Duration) -> Connection<S> {
         Connection {
             stream,

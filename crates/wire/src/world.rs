@@ -127,7 +127,7 @@ pub enum Mount {
         mode: u32,
         /// Whether the tmpfs is read-only. An empty read-only tmpfs hides a directory.
         read_only: bool,
-        /// Whether its files cannot be executed.
+        /// Whether the tmpfs is mounted noexec.
         no_exec: bool,
     },
     /// A procfs (proc(5)) of the run's processes. It is mounted read-only, noexec, nosuid and

@@ -31,7 +31,7 @@ fn unusable_package_is_rejected_before_judging() {
     let judged = package.judge(&[]);
     judged
         .exits_with(2)
-        .prints(":18: error: there is no flag \"no_such_flag\" of the default checker");
+        .prints(":18: error: the default checker has no flag \"no_such_flag\"");
     assert_eq!(
         judged.stderr.matches("no_such_flag").count(),
         1,

@@ -187,8 +187,8 @@ fn validate_checks_valid_and_invalid_examples() {
          Line 1",
         "p/data/valid_output/bad.in: error: input_validators/any.sh rejects it: exited with 43: \
          too many",
-        "p/data/valid_output/bad.in: error: it tests the checker, which needs a file .out beside \
-         it; add one",
+        "p/data/valid_output/bad.in: error: the test checks the checker and needs a .out file \
+         next to its input; add that file",
         "p/data/invalid_output/wrong.out: error: the checker accepts it, but it must be rejected",
     ] {
         assert!(

@@ -113,7 +113,7 @@ fn descriptors(pid: i32) -> Option<String> {
                 .to_owned(),
             "/memfd" => "runner's memory".to_owned(),
             "/proc" => "/proc (O_PATH)".to_owned(),
-            // The second path occurs in a mount namespace with another /dev.
+            // The second path occurs in a mount namespace with a different /dev.
             "/dev/null" | "/null" => "/dev/null".to_owned(),
             path if path.ends_with("/net/sockstat") => "number of sockets".to_owned(),
             path if path.contains("/millibox-") && !file.starts_with("millibox-") => if writes {

@@ -302,8 +302,8 @@ pub struct Args {
     /// After the report, standard error lists each system call that the seccomp policy refused,
     /// with the rule. It also lists each path that the program could not use although the host has
     /// it, with the option that would show it. The report has the same lists under the key
-    /// `explain`. The run is traced and much slower: its figures must not decide a verdict. The
-    /// program can do no more than without this option, but it can hide from the trace.
+    /// `explain`. The run is traced and much slower: its figures must not decide a verdict. This
+    /// option gives the program no further rights, but the program can hide from the trace.
     ///
     /// Example: --explain -- date
     #[arg(long, help_heading = STREAMS)]

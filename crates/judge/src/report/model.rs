@@ -31,8 +31,8 @@ pub struct JudgeReport {
     pub limits: LimitsReport,
     /// Warnings for the package's author, from reading the package and from preparing it.
     pub warnings: Vec<WarningReport>,
-    /// When judging began, computed from the clock at the end of judging. In JSON it is an RFC 3339
-    /// timestamp in UTC.
+    /// When judging began: the clock time at the end of judging minus the duration. In JSON it is
+    /// an RFC 3339 timestamp in UTC.
     #[serde(serialize_with = "rfc3339")]
     pub started: SystemTime,
     /// The duration, measured by the monotonic clock.

@@ -48,7 +48,7 @@ pub struct Options {
 #[non_exhaustive]
 pub struct Compilation {
     /// What the compiler wrote to standard output and standard error, without control characters.
-    /// These are at most [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES) bytes, and a note if the
+    /// At most [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES) bytes, followed by a note if the
     /// compiler wrote more.
     pub messages: String,
     /// Whether the program was in the cache. Messages and figures are then those of the compilation

@@ -108,7 +108,7 @@ struct State {
     polled: usize,
     /// The threads that wait while another thread reads.
     sleepers: Vec<Sleeper>,
-    /// Whether the supervisor will send nothing more.
+    /// Whether the connection has ended, so that no further messages arrive.
     ended: bool,
     /// The reason for the end, once it is known.
     died: Option<EndReason>,
@@ -251,7 +251,7 @@ impl Connection {
         }
     }
 
-    /// Whether the supervisor will send nothing more.
+    /// Whether the connection has ended, so that no further messages arrive.
     pub fn is_dead(&self) -> bool {
         self.owned().is_none_or(|state| state.ended)
     }
@@ -466,7 +466,7 @@ fn unsent(state: &mut State, id: u64) -> Option<Outgoing> {
     state.waiting.remove(place)
 }
 
-/// The result of a run that the supervisor never received.
+/// Returns the result of a run that the supervisor never received.
 fn never_run(state: &State, outcome: Outcome) -> RunResult {
     let signal = (outcome == Outcome::Killed).then_some(libc::SIGKILL);
     RunResult {

@@ -69,7 +69,7 @@ pub enum HeaderFault {
     )]
     OldGrading { key: &'static str },
     #[error(
-        "{name:?} is not a valid name of a constant: use letters, digits and _, and do not begin \
+        "{name:?} is not a valid constant name; use only letters, digits and _, and do not begin \
          with a digit"
     )]
     ConstantName { name: Excerpt },
@@ -371,8 +371,8 @@ pub enum GenerationFault {
     )]
     Include { name: Excerpt, found: usize },
     #[error(
-        "{name:?} is not a valid name of a test: use letters, digits and _ . - + only, and do not \
-         begin with . or -"
+        "{name:?} is not a valid test name; use only letters, digits and _ . - +, and do not begin \
+         with . or -"
     )]
     Name { name: Excerpt },
     #[error("{name}: not generated: only tests in sample and secret are{suggestion}")]
@@ -427,7 +427,7 @@ pub enum GenerationFault {
 pub enum FlagError {
     /// The validator has no such flag.
     #[error(
-        "there is no flag {flag:?} of the default checker; its flags are case_sensitive, \
+        "the default checker has no flag {flag:?}; its flags are case_sensitive, \
          space_change_sensitive, float_absolute_tolerance E, float_relative_tolerance E, \
          float_tolerance E"
     )]

@@ -93,7 +93,7 @@ pub enum SimfileFault {
     },
     #[error("limits: test {test:?} is repeated; it first occurs in line {first_line}")]
     RepeatedLimits { test: Excerpt, first_line: u32 },
-    #[error("not read: the name of a test ends in the number of its group and optional letters")]
+    #[error("not read: a test name must end in the number of its group and optional letters")]
     FileName,
     #[error("test {test:?} also has {other}; this file is used")]
     SecondFile { test: Excerpt, other: Excerpt },
@@ -182,7 +182,7 @@ pub enum RangeFault {
     NoEnd,
     #[error("the names at its ends have different prefixes, {first:?} and {last:?}")]
     Prefixes { first: Excerpt, last: Excerpt },
-    #[error("{digits:?} is not the number of a group")]
+    #[error("{digits:?} is not a group number")]
     GroupNumber { digits: Excerpt },
     #[error("{first:?} and {last:?} have different lengths")]
     Lengths { first: Excerpt, last: Excerpt },

@@ -107,7 +107,7 @@ fn scoring_rules(
         _ => points,
     };
     Rules {
-        // After a single failure, such a group has no points.
+        // Unless points are summed, a group has no points after its first failed test.
         stop_at_first_failure: mode != ScoreMode::Sum && tests > 0,
         score: mode,
         accept_score: points.filter(|_| mode != ScoreMode::PassFail).map(of_test),

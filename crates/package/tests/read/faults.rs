@@ -72,7 +72,7 @@ Simfile:10:3: error: limits: "sum" is not a valid test name; it must end in the 
 Simfile:12:1: error: scoring: group 3 has no points
 Simfile:14:3: error: scoring: group 9 has no tests
 Simfile:16:12: error: the quoted value does not end on its line
-in/odd.in: warning: not read: the name of a test ends in the number of its group and optional letters
+in/odd.in: warning: not read: a test name must end in the number of its group and optional letters
 in/sum3.in: error: test "sum3" has no answer; there is no sum3.out
 out/sum4.out: error: an answer without an input; there is no sum4.in"#
     );

@@ -260,7 +260,7 @@ fn generators_yaml_with_fault_is_refused() {
             in_secret("a: {copy: none}"),
             "there is no generators/none.in",
         ),
-        (in_secret("a/b: gen"), "is not a valid name of a test"),
+        (in_secret("a/b: gen"), "is not a valid test name"),
         (
             in_secret("- a: gen\n        b: gen"),
             "each test must be a separate map",

@@ -43,8 +43,8 @@ fn mremap_of_16_gigabytes_is_refused() {
 #[test]
 fn madvise_with_guard_or_unknown_advice_is_refused() {
     for name in profile_names() {
-        // Allowed is MADV_DONTNEED_LOCKED. Refused are MADV_COLLAPSE, HWPOISON, GUARD_INSTALL and
-        // GUARD_REMOVE, and an advice of a later kernel.
+        // Allowed: MADV_DONTNEED_LOCKED. Denied: MADV_COLLAPSE, HWPOISON, GUARD_INSTALL,
+        // GUARD_REMOVE and advice of later kernels.
         for (advice, expected) in [
             (24, "allow"),
             (24 | 1 << 32, "allow"),

@@ -106,7 +106,7 @@ pub enum Content {
     Bytes(Bytes),
     /// A stored file.
     Stored(StoredFile),
-    /// A file of the host, which the operator allows.
+    /// A host file that the operator has allowed.
     Host(HostFile),
 }
 
@@ -216,7 +216,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Output goes to this channel.
+    /// Sends output to this channel.
     pub fn new(sender: mpsc::Sender<Bytes>) -> Live {
         Live {
             sender,

@@ -171,7 +171,7 @@ pub enum StoreError {
 }
 
 impl FileStore {
-    /// A store in a directory; `None` is a temporary one.
+    /// Creates a store in `directory`, or in a temporary directory if it is `None`.
     ///
     /// # Errors
     /// The directory cannot be made.
@@ -282,14 +282,15 @@ impl FileStore {
         Ok((found, is_new))
     }
 
-    /// A file that the client may read.
+    /// Finds a file that the client may read.
     pub fn find(&self, client: &Client, digest: &str) -> Option<StoredFile> {
         let mut state = self.shared.state();
         let stored = state.files.get_mut(digest)?;
         may(client, Verb::Read, stored.owned_by(client)).then(|| stored.pin(&self.shared, digest))
     }
 
-    /// A file that the go-judge dialect has an id for. The caller has checked the right to read it.
+    /// Finds a file for which the go-judge dialect has an id. The caller has checked the right to
+    /// read it.
     pub fn of_go_judge(&self, owner: ClientId, digest: &str) -> Option<StoredFile> {
         let mut state = self.shared.state();
         let stored = state.files.get_mut(digest)?;

@@ -53,7 +53,7 @@ pub fn content_bytes(content: &InputContent) -> u64 {
     }
 }
 
-/// The bytes of these returned files, as far as a budget allows them.
+/// The maximum total size of these returned files in bytes, limited to `max_bytes`.
 pub fn outputs_bytes(outputs: &[OutputFile], max_bytes: u64) -> u64 {
     outputs
         .iter()

@@ -9,7 +9,6 @@
 //! delay the other one. The lanes share the bounds of the client and the memory budget. The first
 //! request in turn keeps its place until its memory is free, so that small requests, of either
 //! lane, do not starve a large one.
-
 //!
 //! Besides a slot and the memory of its program, a request holds memory of the service: files that
 //! it refers to, outputs, and the answer until it is sent. The queue charges that memory as well. A
@@ -188,7 +187,7 @@ struct Waiter {
 }
 
 impl Queue {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub fn new(bounds: Bounds) -> Queue {
         let state = State {
             load: Load {

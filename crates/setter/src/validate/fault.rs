@@ -77,7 +77,9 @@ pub enum ValidationFault {
         refusal: Refusal,
     },
     /// A test of the checker is incomplete.
-    #[error("it tests the checker, which needs a file {extension} beside it; add one")]
+    #[error(
+        "the test checks the checker and needs a {extension} file next to its input; add that file"
+    )]
     IncompleteProbe {
         /// The extension of the missing file.
         extension: &'static str,

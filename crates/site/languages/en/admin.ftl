@@ -38,10 +38,10 @@ relax-title = Wrong passwords
 relax-until = Wrong passwords lock no login until { $time }.
 relax-hours = Hours in which wrong passwords lock no login
 relax-hint =
-    Ten wrong passwords lock a login for 15 minutes at the address from which they came. During a
-    round in which all share one address, a contestant could lock the logins of others in this way.
-    Use it only with passwords that cannot be guessed. Browsers in which a user has signed in before
-    are never locked by others.
+    Ten wrong passwords lock a login for 15 minutes at the address from which they came. If all
+    contestants of a round share an address, a contestant could lock other users' logins. Use this
+    setting only with passwords that cannot be guessed. Browsers in which a user has signed in
+    before are never locked by others.
 mistake-relax-hours = The number of hours must be between 0 and { $max }.
 
 # Jobs.

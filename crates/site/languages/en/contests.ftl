@@ -35,7 +35,7 @@ round-start-clock = Start the clock ({ $duration })
 round-clock-not-started = Clock not started
 round-start-until = You can start until { $time }, for another { $left }.
 round-shown-in = Problems are shown in { $time }
-round-opens-itself = This page opens the round by itself when it begins.
+round-opens-itself = When the round begins, this page opens it automatically.
 round-start-late = A start now leaves { $left } of { $full }, because the round ends before.
 round-start-early =
     To have the full { $full }, start by { $until }. A later start leaves less time, because the
@@ -125,7 +125,7 @@ participant-reinstate = Undo the disqualification
 participant-reason = Reason, which the participant sees
 participant-disqualify-hint =
     A disqualified participant has no place, and can neither submit, ask and print nor enter again.
-    Everything is kept until the disqualification is undone.
+    Nothing is deleted: undoing the disqualification restores the place and all results.
 participant-remove = Remove the participant
 participant-remove-hint = Only a participant without submissions can be removed.
 participant-name-of-user = Name (empty: that of the user)

@@ -60,7 +60,7 @@ impl ProblemAccess {
     }
 }
 
-/// What a user may do with a problem outside contests.
+/// Determines what a user may do with a problem outside contests.
 pub fn problem(viewer: Viewer, problem: &Problem) -> ProblemAccess {
     let edit = viewer.is_admin() || viewer.id() == Some(problem.owner_id);
     let view = edit
@@ -91,7 +91,7 @@ pub struct ContestAccess {
     pub take_part: bool,
 }
 
-/// What a user may do in a contest.
+/// Determines what a user may do in a contest.
 pub fn contest(
     viewer: Viewer,
     visibility: ContestVisibility,
@@ -206,7 +206,7 @@ pub struct JobAccess {
     pub control: bool,
 }
 
-/// What a user may do with a job. `problem_owner` owns the problem that the job changes;
+/// Determines what a user may do with a job. `problem_owner` owns the problem that the job changes;
 /// `manages_contest` states whether the user manages the job's contest.
 pub fn job(
     viewer: Viewer,
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn set_is_shown_to_the_staff_of_its_contest_and_the_owner_of_its_problem() {
-        // Role, managing the contest, owning the problem: whether the set is shown.
+        // Columns: role, manages the contest, owns the problem; whether the set is shown.
         let (no, yes) = (Some(false), Some(true));
         let table = [
             (None, None, None, false),
@@ -257,7 +257,8 @@ mod tests {
 
     #[test]
     fn job_belongs_to_its_creator_and_to_the_owner_of_its_problem() {
-        // Role, creator, owner of the problem, managing the contest: view, log, control.
+        // Columns: role, creator, problem's owner, manages the contest; expected view, log,
+        // control.
         let table = [
             (None, 2, None, false, "---"),
             (Some(Role::Admin), 2, None, false, "vlc"),
@@ -294,7 +295,7 @@ mod tests {
             visibility,
             owner_id,
         };
-        // Role, visibility, owner: view, submit, attach, edit, hidden tags.
+        // Columns: role, visibility, owner; expected view, submit, attach, edit, hidden tags.
         let table = [
             (None, Visibility::Public, 2, "v----"),
             (None, Visibility::ContestOnly, 2, "-----"),
@@ -326,8 +327,8 @@ mod tests {
         use Relation::{Author, Owner, Staff, Stranger};
         let (guest, user, teacher) = (None, Some(Role::User), Some(Role::Teacher));
         let admin = Some(Role::Admin);
-        // Role, author, owner of the problem, manages, teammate: relation while the round runs, and
-        // after it. The viewer is user 1.
+        // Columns: role, author, problem's owner, manages the contest, teammate; expected relation
+        // while the round runs, and after it. The viewer is user 1.
         let table = [
             (guest, 1, 1, Some(true), true, Stranger, Stranger),
             (user, 2, 3, None, false, Stranger, Stranger),
@@ -363,7 +364,7 @@ mod tests {
 
     #[test]
     fn merge_leaves_rounds_that_run_or_are_of_others() {
-        // Administrator, managing, running: whether the round takes the version.
+        // Columns: is an administrator, manages, runs; whether the round takes the version.
         let table = [
             (false, false, false, false),
             (false, false, true, false),
@@ -382,7 +383,7 @@ mod tests {
     fn only_the_staff_takes_part_although_it_is_disqualified() {
         let (public, user) = (ContestVisibility::Public, viewer(Some(Role::User)));
         let moderator = Some(MemberRole::Moderator);
-        // Role, state: takes part.
+        // Columns: role, state; whether the user takes part.
         let table = [
             (None, State::TakesPart, true),
             (None, State::Hidden, true),
@@ -400,7 +401,7 @@ mod tests {
     #[test]
     fn contest_is_managed_by_its_staff() {
         use ContestVisibility::{Private, Public};
-        // Role, visibility, membership: view, manage, own, take part.
+        // Columns: role, visibility, membership; expected view, manage, own, take part.
         let table = [
             (None, Public, None, "v---"),
             (None, Private, None, "----"),

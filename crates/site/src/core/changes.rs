@@ -1,10 +1,10 @@
 //! The changes since the last request of a program.
 //!
 //! Objects are divided into parts by their numbers. A token contains a short digest of each part as
-//! the program last received it. The answer contains the current content of the parts whose digests
-//! differ, so the site needs no log of changes. The digest of a part also changes when an object is
-//! deleted or hidden, or becomes visible merely with time. The site remembers only digests, to
-//! avoid reading unchanged parts again, so tokens survive restarts.
+//! the program last received it. The response contains the current content of the parts whose
+//! digests differ, so the site needs no change log. The digest of a part also changes when an
+//! object is deleted or hidden, or becomes visible merely with time. The site remembers only
+//! digests, to avoid reading unchanged parts again, so tokens survive restarts.
 
 use super::kept::Kept;
 use crate::db::submission_part;
@@ -136,7 +136,7 @@ impl Known {
         self.parts.get(&key).copied() == now
     }
 
-    /// A part for the program, which has it from then on.
+    /// Returns a part for the program, which has it from then on.
     pub fn part<T>(
         &mut self,
         key: u32,
@@ -336,7 +336,7 @@ mod tests {
         }
     }
 
-    /// A generator of numbers (xorshift).
+    /// Generates the next number (xorshift).
     fn next(seed: &mut u64) -> u64 {
         *seed ^= *seed << 13;
         *seed ^= *seed >> 7;

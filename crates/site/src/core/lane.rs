@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 pub trait Key: Clone + Eq + Hash {
     /// The groups that take turns.
     type Group: PartialEq;
-    /// The group of the key.
+    /// Returns the group of the key.
     fn group(&self) -> Self::Group;
 }
 
@@ -44,15 +44,15 @@ pub enum LaneError {
 pub struct Bounds {
     /// The maximum number of turns at the same time.
     pub turns: usize,
-    /// That of one key.
+    /// The maximum number of turns of one key at the same time.
     pub turns_of_key: usize,
     /// The maximum number of requests that wait.
     pub waiting: usize,
-    /// That of one key.
+    /// The maximum number of requests of one key that wait.
     pub waiting_of_key: usize,
 }
 
-/// A lane, in which keys take turns.
+/// A queue in which groups take turns, and in each group its keys.
 #[derive(Debug)]
 pub struct Lane<K: Key> {
     bounds: Bounds,
@@ -240,7 +240,7 @@ impl<K: Key> Drop for Waiting<'_, K> {
 }
 
 impl<K: Key> Lane<K> {
-    /// A lane with these bounds.
+    /// Creates a lane with these bounds.
     pub fn new(bounds: Bounds) -> Lane<K> {
         let state = State {
             running: HashMap::new(),
@@ -371,7 +371,7 @@ mod tests {
         })
     }
 
-    /// The order in which requests have their turns, after a first turn of another key.
+    /// Returns the order in which requests have their turns, after a first turn of a different key.
     async fn order(lane: &Lane<String>, names: &[&str]) -> Vec<String> {
         let first = lane.turn("first".to_owned()).await.unwrap();
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();

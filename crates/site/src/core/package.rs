@@ -14,9 +14,9 @@ use std::time::Duration;
 
 /// The maximum size of a statement or an image, in bytes.
 pub const MAX_FILE: u64 = 10 << 20;
-/// Bytes of the longest source in LaTeX with the values of constants.
+/// The maximum size of a LaTeX source with the values of constants, in bytes.
 const MAX_LATEX: usize = 10 << 20;
-/// Statements and images of one package.
+/// The maximum number of statements and images in a package.
 const MAX_FILES: usize = 100;
 /// The maximum size of an input or answer that is shown as an example, in bytes.
 const MAX_SAMPLE: u64 = 4 << 10;
@@ -226,7 +226,7 @@ pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), 
     Ok((problem, directory))
 }
 
-/// The fault with a path inside the package.
+/// Returns the fault with a path inside the package.
 fn below(mut fault: Fault, directory: &Path) -> Fault {
     if let Ok(below) = fault.path.strip_prefix(directory) {
         fault.path = below.to_owned();
@@ -243,8 +243,8 @@ pub fn read(archive: &Path, name: &str, blobs: &Blobs) -> Result<Manifest, Packa
     manifest(&problem, directory.path(), blobs)
 }
 
-/// The data that pages show of a package that was opened in `directory`. Stores its statements and
-/// images.
+/// Returns the data that pages show of a package that was opened in `directory`. Stores its
+/// statements and images.
 ///
 /// # Errors
 /// The files cannot be stored.

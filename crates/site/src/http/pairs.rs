@@ -422,7 +422,8 @@ impl Fixture {
         }
     }
 
-    /// Signs in the users again whose sessions earlier requests have ended.
+    /// Signs in again all users whose sessions were ended by earlier requests, except disabled
+    /// users.
     async fn sign_in(&self) {
         let now = Time::now();
         for actor in &self.actors {
@@ -469,8 +470,8 @@ impl Fixture {
         }
     }
 
-    /// What happens next to the first act: another one, the same again, or the same by another
-    /// user.
+    /// Chooses the act that happens next to the first one: a different act, the same act again, or
+    /// the same act by a different user.
     fn choose_other(&self, first: &Act, routes: &[String], random: &mut Random) -> Act {
         match (random.below(5), first) {
             (0, first) => first.clone(),
@@ -483,7 +484,8 @@ impl Fixture {
         }
     }
 
-    /// Two administrators, or two owners of a contest: each takes the right of the other one.
+    /// Returns the acts of two administrators, or of two owners of a contest: each takes the other
+    /// one's right.
     fn duel(&self, random: &mut Random) -> [Act; 2] {
         let is_contest = random.below(2) == 0;
         let contest = is_contest.then(|| self.objects.id("contests", random));
@@ -506,7 +508,7 @@ impl Fixture {
     }
 }
 
-/// Two visitors create the first administrator with the same link.
+/// Lets two visitors create the first administrator with the same link.
 async fn set_up(db: &Db, blobs: &Blobs, passwords: &Passwords) {
     let app = app(db, blobs, passwords);
     let path = app.setup_path().await.expect("users").expect("a link");

@@ -19,7 +19,7 @@ pub struct Request {
     pub locales: Arc<Locales>,
     /// The language of the answer.
     pub locale: Arc<Locale>,
-    /// The address to which the choice of another language returns.
+    /// The URL to which the browser returns after the user chooses a different language.
     pub back: String,
     /// The scheme, the host and the port of the site; empty if they are unknown.
     pub origin: String,

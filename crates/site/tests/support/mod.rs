@@ -70,7 +70,7 @@ fn open(directory: &Path) {
     std::fs::set_permissions(directory, mode).expect("an open directory");
 }
 
-/// An executable that was built for the tests.
+/// Returns the path of an executable that was built for the tests.
 fn built(name: &str) -> PathBuf {
     // The test is in `deps`, below the directory of the programs.
     let test = std::env::current_exe().expect("the path of the test");
@@ -164,7 +164,7 @@ impl Site {
         self.launch_again();
     }
 
-    /// A site beside the program `millibox`, if that is built.
+    /// Starts a site beside the program `millibox`, if that is built.
     pub fn with_command() -> Option<Site> {
         let site = built("millibox").is_file().then(|| Site::start(None))?;
         copy_programs(&["millibox"], site.directory.path());
@@ -266,7 +266,7 @@ impl Drop for Site {
     }
 }
 
-/// A command for a program, as an unprivileged user if this is root.
+/// Returns a command for a program, as an unprivileged user if this process is root's.
 fn program(directory: &Path, name: &str) -> Command {
     let program = directory.join(name);
     let mut command = if rustix::process::geteuid().is_root() {
@@ -370,7 +370,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A browser without a cookie.
+    /// Creates a browser without a cookie.
     pub fn new(site: &Site) -> Browser {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -385,7 +385,7 @@ impl Browser {
         }
     }
 
-    /// The same browser after the site was started again.
+    /// Returns the same browser after the site was started again.
     pub fn moved(self, site: &Site) -> Browser {
         Browser {
             url: site.url.clone(),
@@ -429,7 +429,7 @@ impl Browser {
         self.get_with(path, ("accept", "*/*"))
     }
 
-    /// Loads a page with another header.
+    /// Loads a page with an additional header.
     pub fn get_with(&mut self, path: &str, (name, value): (&str, &str)) -> Answer {
         let request = self.agent.get(format!("{}{path}", self.url));
         let request = request.header(name, value);
@@ -480,7 +480,7 @@ impl Browser {
         self.post_with(("sec-fetch-site", site), path, fields)
     }
 
-    /// Sends a form with another header.
+    /// Sends a form with an additional header.
     pub fn post_with(
         &mut self,
         (name, value): (&str, &str),
@@ -495,7 +495,7 @@ impl Browser {
         self.read(answer)
     }
 
-    /// Loads an address with a token, unless it is empty.
+    /// Loads an address with a bearer token. Omits the token if it is empty.
     pub fn get_as(&mut self, token: &str, path: &str) -> Answer {
         let mut request = self.agent.get(format!("{}{path}", self.url));
         if !token.is_empty() {
@@ -505,7 +505,7 @@ impl Browser {
         self.read(answer)
     }
 
-    /// Sends JSON with a token and a key, unless they are empty.
+    /// Sends JSON with a bearer token and an idempotency key. Omits either if it is empty.
     pub fn post_json(&mut self, token: &str, path: &str, key: &str, body: &str) -> Answer {
         let mut request = self.agent.post(format!("{}{path}", self.url));
         if !token.is_empty() {
@@ -612,7 +612,7 @@ pub fn files_of_sum() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-/// A zip archive.
+/// Creates a zip archive.
 pub fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();

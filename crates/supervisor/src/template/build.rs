@@ -194,8 +194,8 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
     })
 }
 
-/// pivot_root(2) with the old root stacked on the new one and then detached. This needs no
-/// directory for the old root (pivot_root(2), NOTES).
+/// Calls pivot_root(2) so that the old root is stacked on the new one, and detaches the old root.
+/// This needs no directory for the old root (pivot_root(2), NOTES).
 fn pivot(root: BorrowedFd) -> rustix::io::Result<()> {
     rustix::process::fchdir(root)?;
     rustix::process::pivot_root(".", ".")?;
@@ -314,7 +314,7 @@ fn detached_bind(mount: &Mount, seen: Source) -> Result<OwnedFd, (Step, Errno)> 
     }
 }
 
-/// The host's procfs, read-only, as the mount that pid1's own procfs covers.
+/// Returns a read-only mount of the host's procfs. pid1 later mounts its own procfs over it.
 fn hosts_procfs() -> Result<OwnedFd, (Step, Errno)> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -334,7 +334,7 @@ fn set_attributes(tree: &OwnedFd, attributes: u64, recursive: bool) -> Result<()
     calls::mount_setattr(tree.as_raw_fd(), c"", flags as u32, attributes)
 }
 
-/// An empty read-only tmpfs, which hides a directory and is shared by all runs.
+/// Creates an empty read-only tmpfs, which hides a directory and is shared by all runs.
 fn detached_tmpfs(mode: u32) -> Result<OwnedFd, (Step, Errno)> {
     let tmpfs = detached_tmpfs_writable(mode).map_err(|errno| (Step::Mount, errno.into()))?;
     set_attributes(

@@ -8,8 +8,8 @@ use std::process::Command;
 /// Prepares nsjail in its mode for a single run, without a configuration file.
 pub fn nsjail(lab: &Lab, path: &Path) -> Result<PreparedPeer, Error> {
     let path = path.to_owned();
-    // If root starts nsjail, it must also switch to another user outside. The argument has the id
-    // inside, the id outside and the count.
+    // If root starts nsjail, nsjail must also switch to a different user on the host. The argument
+    // has the id inside, the id outside and the count.
     let user = if lab.machine().root {
         "60578:60578:1"
     } else {

@@ -90,7 +90,7 @@ impl FileIds {
         self.add(store, client, name, once).await
     }
 
-    /// A file that the client may read, with its name.
+    /// Finds a file that the client may read, with its name.
     pub fn find(
         &self,
         store: &FileStore,
@@ -105,7 +105,7 @@ impl FileIds {
         Some((file.name, content))
     }
 
-    /// The names of the files that the client may read, by their ids.
+    /// Maps the ids of the files that the client may read to their names.
     pub fn list(&self, store: &FileStore, client: &Client) -> BTreeMap<String, String> {
         self.forget_expired(store);
         let is_readable = |file: &StoredId| may(client, Verb::Read, Owned::by(file.client, client));

@@ -8,8 +8,9 @@
 //! | `model`, `field_errors` | the submission of a request: fields, defaults and checks |
 //! | `archive`, `languages`, `encoding` | additional files, numbers of languages, forms of values |
 //! | `submissions` | the calls that create, show and delete submissions |
-//! | `submission`, `status`, `store` | a submission with its result, and where they are kept |
-//! | `run`, `project` | running submissions, and multi-file programs |
+//! | `submission`, `store` | a submission with its result, and where they are kept |
+//! | `status` | the numbers and names of statuses |
+//! | `run`, `project` | running submissions, and choosing their status; multi-file programs |
 //! | `callbacks` | sending results |
 //! | `info` | the calls that describe the service |
 //!
@@ -65,7 +66,7 @@ pub struct Judge0 {
 }
 
 impl Judge0 {
-    /// The state at the start of the service.
+    /// Creates the state at the start of the service.
     pub fn new(service: Arc<Service>, limits: Limits) -> Judge0 {
         let config = &service.config;
         let runtimes = service.programs.catalog.runtimes();
@@ -135,7 +136,7 @@ pub fn version_router(judge0: &Arc<Judge0>) -> Router {
         .with_state(judge0.clone())
 }
 
-/// The response for a path that this interface does not have.
+/// Responds to a path that this interface does not have.
 pub async fn not_found() -> RequestError {
     RequestError::NotFound
 }

@@ -71,7 +71,7 @@ pub async fn find(
     }
 }
 
-/// The inputs of a search. `action` is the address of the page that shows the result.
+/// Renders the search form. `action` is the URL of the page that shows the result.
 pub fn search_form(action: &str, search: &Search) -> Markup {
     html! {
         form.inline method="get" action=(action) {

@@ -49,7 +49,7 @@ impl FromRequestParts<Arc<App>> for Admin {
     }
 }
 
-/// The id of an administrator.
+/// Returns the viewer's id if the viewer is an administrator.
 ///
 /// # Errors
 /// The viewer is not an administrator, so the page does not exist.
@@ -93,7 +93,7 @@ impl IntoResponse for Rejection {
     }
 }
 
-/// The viewer, and the number in the path.
+/// Returns the viewer, and the number in the path.
 pub async fn arrive(parts: &mut Parts, app: &Arc<App>) -> Result<(Ctx, i64), Rejection> {
     let ctx = Ctx::from_request_parts(parts, app).await;
     let ctx = ctx.map_err(Rejection::Page)?;

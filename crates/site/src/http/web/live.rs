@@ -18,7 +18,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
-/// Streams end after this time. The browser opens another one, whose access is checked again.
+/// Streams end after this time. The browser opens a new stream, whose access is checked again.
 const STREAM_LASTS: Duration = Duration::from_secs(300);
 
 /// The pause before a stream compares what its viewer sees.
@@ -60,7 +60,7 @@ impl Seat {
         })
     }
 
-    /// Events for the changes that `concerns` selects.
+    /// Responds with events for the changes that `concerns` selects.
     pub fn events(
         self,
         app: &App,
@@ -69,7 +69,7 @@ impl Seat {
         self.respond(changes(app.live.subscribe(), "change", concerns))
     }
 
-    /// A stream of events as an answer, for some minutes.
+    /// Responds with a stream of events, for some minutes.
     pub fn respond(
         self,
         events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
@@ -93,7 +93,7 @@ fn respond_for(
         .into_response()
 }
 
-/// An event with this name for each change that concerns a page.
+/// Returns a stream with an event of this name for each change that concerns a page.
 pub fn changes<T: Clone + Send + 'static>(
     changes: Receiver<T>,
     name: &'static str,
@@ -118,10 +118,10 @@ pub fn changes<T: Clone + Send + 'static>(
     )
 }
 
-/// An event whenever the piece of a page that the viewer sees has changed.
+/// Returns a stream with an event for each change in the part of a page that the viewer sees.
 ///
 /// Changes that the viewer may not know of cause no event, because the time of an event would
-/// reveal them. `look` returns the piece, or a digest of it, and `concerns` selects the changes
+/// reveal them. `look` returns the part, or a digest of it, and `concerns` selects the changes
 /// after which it may differ. Changes within [`LOOK_PAUSE`] count as one.
 pub async fn differences<T, P, F>(
     changes: Receiver<T>,
