@@ -132,6 +132,12 @@ pub const KINDS: &[Kind] = &[
         meaning: "The queue is full. Nothing ran.",
     },
     Kind {
+        code: "preparing",
+        status: 503,
+        meaning: "The libraries of the language are being compiled, which happens once. Nothing \
+                  ran.",
+    },
+    Kind {
         code: "draining",
         status: 503,
         meaning: "The service is shutting down. Nothing ran.",
