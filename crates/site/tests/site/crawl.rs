@@ -341,11 +341,7 @@ fn check(site: &Site) {
     file("all", &points.to_string(), "file-of-round");
 
     // Before the rounds begin.
-    let always = [
-        "Private-Cup-Fig",
-        "Problem-Quince",
-        "file-of-staff",
-    ];
+    let always = ["Private-Cup-Fig", "Problem-Quince", "file-of-staff"];
     let early = [
         "Points-Round",
         "Icpc-Round",
