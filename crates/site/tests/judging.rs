@@ -41,7 +41,7 @@ fn stopping_ends_the_program_and_the_next_submission_is_judged() {
             assert_eq!(admin.post(&path, &[]).status, 303);
         }
         // The site has one worker, which takes the next submission only when the program has ended.
-        bob.wait_for(&format!("/submissions/{right}"), "Accepted");
+        bob.wait_for_result(&format!("/submissions/{right}"), "Accepted");
         for id in [waiting, endless] {
             let page = bob.get(&format!("/submissions/{id}"));
             assert!(page.body.contains("Not judged"), "{page:#?}");
@@ -62,7 +62,7 @@ fn contest_interrupts_other_judging_which_is_judged_afterwards() {
         let slow = format!("/submissions/{}", slow.id());
         admin.wait_for("/queue", "running");
         let right = submit(&mut bob, &contest, RIGHT).id();
-        bob.wait_for(&format!("/submissions/{right}"), "Accepted");
+        bob.wait_for_result(&format!("/submissions/{right}"), "Accepted");
         let waits = admin.get(&slow);
         assert!(!waits.body.contains("Accepted"), "{waits:#?}");
         let judged = admin.wait_for(&slow, "hidden-test");
@@ -88,11 +88,11 @@ fn paused_problem_is_judged_when_it_continues() {
         &[("language", "")],
         ("a.py", RIGHT),
     );
-    admin.wait_for(&format!("/submissions/{}", practice.id()), "Accepted");
+    admin.wait_for_result(&format!("/submissions/{}", practice.id()), "Accepted");
     let waiting = bob.get(&format!("/submissions/{paused}"));
     assert!(waiting.body.contains("Waiting"), "{waiting:#?}");
     assert_eq!(admin.post(&pause, &[("pause", "")]).status, 303);
-    bob.wait_for(&format!("/submissions/{paused}"), "Accepted");
+    bob.wait_for_result(&format!("/submissions/{paused}"), "Accepted");
 }
 
 /// A package with a checker that cannot be compiled.
@@ -207,7 +207,7 @@ fn broken_package_is_a_fault_until_it_is_repaired() {
     let offered = contest.use_version(&mut admin, version);
     assert!(offered.contains("/rejudgings/new"), "{offered}");
     assert_eq!(admin.post("/faults/1/close", &[]).status, 303);
-    bob.wait_for(&format!("/submissions/{id}"), "Accepted");
+    bob.wait_for_result(&format!("/submissions/{id}"), "Accepted");
 }
 
 #[test]
@@ -506,7 +506,7 @@ fn no_directory_is_left_by_a_site_that_ends_while_it_judges() {
     // The worker keeps the package of the last problem, and judges a submission to another one.
     let contest = make_contest(&mut admin);
     let right = submit(&mut admin, &contest, RIGHT).id();
-    admin.wait_for(&format!("/submissions/{right}"), "Accepted");
+    admin.wait_for_result(&format!("/submissions/{right}"), "Accepted");
     let contest = make_contest_of(&mut admin, &patient_package());
     submit(&mut admin, &contest, ENDLESS);
     admin.wait_for("/queue", "running");

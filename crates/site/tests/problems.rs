@@ -134,7 +134,7 @@ fn problems_are_merged_copied_and_deleted() {
         let mut bob = contestant(&site, &mut admin, &contest, "bob");
         let submission = submit(&mut bob, &contest, RIGHT.as_bytes()).id();
         let page = format!("/submissions/{submission}");
-        bob.wait_for(&page, "Accepted");
+        bob.wait_for_result(&page, "Accepted");
         let other = add_problem(&mut admin, &files_of_sum());
 
         let path = format!("/problems/{}/delete", contest.package);

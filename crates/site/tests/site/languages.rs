@@ -199,7 +199,7 @@ fn pages_have_no_text_outside_of_messages() {
     let contest = make_contest(&mut admin);
     let mut bob = contestant(&site, &mut admin, &contest, "bob");
     let sent = submit(&mut bob, &contest, b"print(3)\n").id();
-    admin.wait_for(&format!("/submissions/{sent}"), "Wrong answer");
+    admin.wait_for_result(&format!("/submissions/{sent}"), "Wrong answer");
     let path = format!("/contests/{}", contest.id);
     admin.post(&format!("{path}/participants"), &[("name", "Cup")]);
     admin.post(&format!("/problems/{}/limits", contest.package), &[]);

@@ -69,7 +69,7 @@ fn contestant_sees_initial_results_until_the_full_ones() {
         );
         for page in [&half_page, &right_page] {
             admin.wait_for(page, "hidden-test");
-            let page = bob.wait_for(page, "Accepted");
+            let page = bob.wait_for_result(page, "Accepted");
             for hidden in ["hidden-test", "Wrong answer", "Points", "100 / 100"] {
                 assert!(!page.body.contains(hidden), "{hidden}: {page:#?}");
             }

@@ -30,7 +30,7 @@ fn owner_of_a_problem_changes_nothing_in_contests_of_others() {
         let (mut admin, mut tom, contest) = foreign_contest(&site);
         let mut bob = contestant(&site, &mut admin, &contest, "bob");
         let page = format!("/submissions/{}", submit(&mut bob, &contest, HALF).id());
-        admin.wait_for(&page, "Wrong answer");
+        admin.wait_for_result(&page, "Wrong answer");
         let contest_page = format!("/contests/{}", contest.id);
         assert_eq!(tom.get(&contest_page).status, 404);
         let number = page.rsplit('/').next().expect("a number");

@@ -129,7 +129,7 @@ fn frozen_ranking_hides_results_until_an_owner_thaws_it() {
         let (mut bob, mut eve) = (user(&site, "bob"), user(&site, "eve"));
         let wrong = cup.submit(&mut bob, WRONG);
         // In ICPC mode, contestants see their verdicts before the full results.
-        bob.wait_for(&wrong, "Wrong answer");
+        bob.wait_for_result(&wrong, "Wrong answer");
         let json = cup.json(&mut eve, "");
         assert_eq!(cell(&json, "bob")["wrong"], 1, "{json}");
 
@@ -195,8 +195,8 @@ fn hidden_tests_of_an_icpc_round_are_secret_until_its_end() {
         let broken = cup.submit(&mut bob, b"print(");
         let token = token(&mut bob, "read");
         let program = Program { site: &site, token };
-        bob.wait_for(&wrong, "Wrong answer");
-        bob.wait_for(&broken, "Compile error");
+        bob.wait_for_result(&wrong, "Wrong answer");
+        bob.wait_for_result(&broken, "Compile error");
         admin.wait_for(&wrong, "hidden-test");
         let shows = |bob: &mut Browser| {
             let page = bob.get(&wrong).body.contains("hidden-test");

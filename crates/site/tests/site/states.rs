@@ -37,7 +37,7 @@ fn disqualified_participant_takes_no_part_until_reinstated() {
             assert_eq!(browser.post(&link, &[]).status, 303);
         }
         let submission = cup.submit(&mut bob, RIGHT);
-        bob.wait_for(&submission, "Accepted");
+        bob.wait_for_result(&submission, "Accepted");
         let listed = ["bob 1 takes_part", "eve 2 takes_part"];
         assert_eq!(rows(&cup, &mut eve), listed);
         let list = admin.get(&format!("{contest}/participants")).body;

@@ -570,6 +570,16 @@ impl Browser {
         self.wait_until(path, |body| body.contains(text))
     }
 
+    /// Loads the page of a submission until it has a result. Single tests have results earlier, so
+    /// only the place of the result counts.
+    pub fn wait_for_result(&mut self, path: &str, result: &str) -> Answer {
+        self.wait_until(path, |body| {
+            let shown = body.split_once("id=\"result\"");
+            let shown = shown.and_then(|(_, rest)| rest.split_once("</dd>"));
+            shown.is_some_and(|(shown, _)| shown.contains(result))
+        })
+    }
+
     /// Loads a page until it is as expected.
     pub fn wait_until(&mut self, path: &str, is_expected: impl Fn(&str) -> bool) -> Answer {
         let end = Instant::now() + HANG_TIMEOUT;
