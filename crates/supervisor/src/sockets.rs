@@ -132,8 +132,10 @@ const CHECKS_PER_PAUSE_STEP: u32 = 20;
 /// network namespace, in which the old names do not exist.
 pub fn clear(runner: &Runner, loopback: bool) -> Result<()> {
     if loopback {
-        // No later run uses this namespace, and its connections take time to end.
-        return trigger_collection();
+        // No later run uses this namespace, and its connections take time to end. The kernel begins
+        // to free it when the zygote has left it.
+        trigger_collection()?;
+        return enter_namespace(runner);
     }
     let mut buffer = [0; 64];
     for look in 0..MAX_EMPTY_CHECKS {

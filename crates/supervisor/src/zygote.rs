@@ -256,6 +256,7 @@ impl Zygote<'_> {
     fn create_environment(&self, loopback: &mut bool) -> Result<Clone, Failure> {
         let at_network = |errno| Failure::new(Step::Network, errno);
         let runner = self.runner;
+        let had_network = *loopback;
         // The copies of a template have namespaces of their own.
         let network = match self.order.program {
             Some(_) => Network::None,
@@ -287,7 +288,7 @@ impl Zygote<'_> {
         };
         runner
             .backend
-            .prepare(runner.shared, runner.socket, &mut how)?;
+            .prepare(runner.shared, (runner.socket, had_network), &mut how)?;
         // pid1 must be able to write its id maps. The target makes the memory undumpable again
         // before any code of the program runs.
         let dumpable = calls::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);

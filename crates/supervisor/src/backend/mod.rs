@@ -128,11 +128,17 @@ impl Backend {
     }
 
     /// Provides a cgroup without remains of the last run. The runner calls this before it clones
-    /// pid1.
-    pub fn prepare(&self, shared: &Shared, socket: i32, how: &mut Clone) -> Result<(), Failure> {
+    /// pid1. If the last run had a network namespace of its own, the kernel frees its memory a few
+    /// milliseconds later.
+    pub fn prepare(
+        &self,
+        shared: &Shared,
+        (socket, had_network): (i32, bool),
+        how: &mut Clone,
+    ) -> Result<(), Failure> {
         match self {
             Backend::Cgroup2(runner) => runner.prepare(how),
-            Backend::Hybrid(runner) => runner.prepare(shared, socket),
+            Backend::Hybrid(runner) => runner.prepare(shared, socket, had_network),
             Backend::Rlimit => Ok(()),
         }
     }

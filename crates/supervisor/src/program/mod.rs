@@ -378,15 +378,25 @@ impl Init<'_> {
         let shared = self.runner.shared;
         let backend = &self.runner.backend;
         let counters = at(Step::Counters);
-        if let Some(usage) = backend.memory().map_err(&counters)? {
+        if let Some(mut usage) = backend.memory().map_err(&counters)? {
             let idle = *self.idle_memory.get_or_insert_with(|| {
                 let before = backend.memory_before_template(shared);
                 self.figures.memory_bytes = usage.saturating_sub(before);
                 self.left_memory = shared.applied_limits.left_memory.load(Relaxed);
                 usage
             });
-            let left = self.left_memory + usage.saturating_sub(idle);
-            if left > hybrid::MAX_LEFTOVER_BYTES {
+            let left_of = |usage: u64| self.left_memory + usage.saturating_sub(idle);
+            let max_leftover = hybrid::max_leftover(self.has_loopback);
+            let begin = calls::monotonic_raw_ns();
+            while self.has_loopback
+                && left_of(usage) > max_leftover
+                && calls::monotonic_raw_ns().saturating_sub(begin) < hybrid::FREEING_TIMEOUT_NS
+            {
+                calls::sleep_ns(hybrid::FREEING_PAUSE_NS);
+                usage = backend.memory().map_err(&counters)?.unwrap_or(usage);
+            }
+            let left = left_of(usage);
+            if left > max_leftover {
                 let _ = calls::kill(copy.pid1, libc::SIGKILL);
                 // The zygote prepares another template.
                 shared.launched.store(u64::MAX, Relaxed);
