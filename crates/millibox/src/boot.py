@@ -10,8 +10,16 @@ __builtins__ = dict(vars(__builtins__))
 
 
 def _prepare():
+    """Prepares what the copies need.
+
+    All of it is global: a copy that leaves the frame of a function releases the function's
+    variables, and so touches the memory of each object.
+    """
     # Import these modules for the whole file, because an import in a copy would touch memory.
-    global gc, io, os, runpy, threading, time, SourceFileLoader
+    global builtins, gc, io, os, runpy, threading, time, types, BuiltinImporter, SourceFileLoader
+    global ready, buffer, strings_of_run, counts, stage, kinds_of_streams, real_path
+    global has_handlers, before, after, seed, loaded, own, own_strings, options
+    global encoding, original_argv, streams
     at_start = set(sys.modules)
     import builtins, ctypes, gc, io, os, runpy, threading, time, types
     from importlib.machinery import BuiltinImporter, SourceFileLoader
@@ -24,6 +32,7 @@ def _prepare():
     ready = library.millibox_ready
     ready.restype = ctypes.c_ssize_t
     buffer = ctypes.create_string_buffer(65536)
+    strings_of_run = memoryview(buffer).cast("B")
     counts = (ctypes.c_uint32 * 2)()
     stage, kinds_of_streams = library.millibox_ready_stage, library.millibox_ready_streams
     real_path = ctypes.pythonapi.realpath
@@ -40,7 +49,6 @@ def _prepare():
     # The options before this program's "-c". A run with the same options can use this interpreter.
     options = sys.orig_argv[1:] if hasattr(sys, "orig_argv") else ["-c"]
     options = options[: options.index("-c")]
-    read_bytes = ctypes.string_at
     encoding = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
     original_argv = sys.orig_argv[:1] if hasattr(sys, "orig_argv") else None
     sys.argv[:] = [""]
@@ -53,22 +61,20 @@ def _prepare():
         # Use the method of the C type. The one of the Python class touches more memory.
         seed = super(type(random), random).seed
         random.gauss_next = None
-    del fork_handlers
     gc.collect()
     gc.freeze()
-    # All attributes that the copy needs were looked up above or are in imported modules.
-    if has_handlers:
-        before()
-    length = ready(buffer, len(buffer), counts)
-    if has_handlers:
-        after()
-    elif seed is not None:
-        seed()
-    if length < 0:
-        raise SystemExit("millibox: this process is not a template")
-    # --- The code below runs in the copy.
-    # Each page that a copy touches is copied, so this code touches few objects.
-    strings = read_bytes(buffer, length)
+
+
+# All code from here on runs in the copy. Each page that a copy touches is copied, so this code
+# touches few objects.
+
+
+def _become(length):
+    """Makes the copy the interpreter of a run.
+
+    Returns the kind of its program, the program's code, directory and module.
+    """
+    strings = bytes(strings_of_run[:length])
     if counts[1] == len(own) and strings.endswith(own_strings):
         environment = own
         arguments = strings[: -len(own_strings)].decode(*encoding).split("\0")
@@ -87,8 +93,8 @@ def _prepare():
     how = _understand(arguments, options)
     directory = "."
     if how is not None and how[0] == "file":
-        directory = _directory_of(how[1][0], real_path, buffer, encoding)
-    del buffer, strings
+        directory = _directory_of(how[1][0])
+    del strings
     is_other_start = environment is not own and not _same_start(own, environment)
     if how is None or is_other_start or _is_shadowed(directory, loaded):
         # The interpreter would start differently for this run, so execute it.
@@ -273,7 +279,7 @@ def _is_text(content):
         return False
 
 
-def _directory_of(path, real_path, buffer, encoding):
+def _directory_of(path):
     """Returns the directory that contains the file, without symbolic links."""
     # Use realpath(3), because os.path.realpath touches more memory.
     resolved = real_path(path.encode(*encoding), buffer)
@@ -287,7 +293,10 @@ def _is_shadowed(directory, loaded):
         names = os.listdir(directory)
     except OSError:
         return False
-    return any(name.partition(".")[0] in loaded for name in names)
+    for name in names:
+        if name.partition(".")[0] in loaded:
+            return True
+    return False
 
 
 def _same_start(own, environment):
@@ -584,7 +593,17 @@ def _clear(scope):
 
 globals_of_boot = globals()
 kind, failure = None, None
-program = _prepare()
+_prepare()
+if has_handlers:
+    before()
+length = ready(buffer, len(buffer), counts)
+if has_handlers:
+    after()
+elif seed is not None:
+    seed()
+if length < 0:
+    raise SystemExit("millibox: this process is not a template")
+program = _become(length)
 # Each Python function that is active here would be visible to the program, in its stack.
 try:
     kind = program[0]
