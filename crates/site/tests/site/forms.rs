@@ -536,6 +536,7 @@ fn forms_that_are_too_large_are_shown_again() {
     let path = format!("/problems/{}", contest.package);
     let versions = format!("{path}/versions");
     let large = vec![b'x'; 12 << 20];
+    let long = "x".repeat(2 << 20);
     let answer = admin.upload_on(
         &versions,
         &format!("{path}/statement"),
@@ -553,7 +554,7 @@ fn forms_that_are_too_large_are_shown_again() {
     let fields = [
         ("audience", "staff"),
         ("round", ""),
-        ("name", "a/b"),
+        ("name", &long[..500]),
         ("description", "typed"),
     ];
     let answer = admin.upload(&files, &fields, ("a.bin", &large));
@@ -565,7 +566,6 @@ fn forms_that_are_too_large_are_shown_again() {
         "{answer:#?}"
     );
     // Of a text that is too large, nothing is kept.
-    let long = "x".repeat(2 << 20);
     let answer = admin.post(
         "/contests/new",
         &[("visibility", "public"), ("name", &long)],
@@ -578,7 +578,10 @@ fn forms_that_are_too_large_are_shown_again() {
     );
     assert_navigation(&answer);
     let mut guest = Browser::new(&site);
-    let answer = guest.post("/sign-in", &[("login", &long[..64 << 10]), ("password", "x")]);
+    let answer = guest.post(
+        "/sign-in",
+        &[("login", &long[..64 << 10]), ("password", "x")],
+    );
     assert_eq!(answer.status, 413, "{}", answer.status);
     assert_navigation(&answer);
 }
