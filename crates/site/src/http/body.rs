@@ -1,7 +1,7 @@
 //! Bodies of requests. A client that sends too slowly receives an error, so that it cannot occupy
 //! a connection or a place for an upload forever. Bodies that are kept in memory have a common
-//! bound, which their users and the networks of guests share. So have copies of forms, which are kept
-//! until the response.
+//! bound, which their users and the networks of guests share. So have copies of forms, which are
+//! kept until the response.
 
 use super::MAX_BODY;
 use super::api::caller;
@@ -43,7 +43,7 @@ pub const UPLOAD_SPEED: Speed = Speed {
 /// The maximum size of a refused body that is still read, in bytes.
 const MAX_DISCARDED: usize = 1 << 20;
 
-/// The maximum size of a form that is kept as a whole, in bytes. All forms without a large file fit.
+/// The maximum size of a form that is kept as a whole, in bytes. Forms without a large file fit.
 const MAX_KEPT: usize = MAX_BODY;
 /// The bytes that are kept of the end of a larger form. They contain the fields after a file.
 const KEPT_END: usize = 16 << 10;
