@@ -183,8 +183,7 @@ impl Mistake {
             }
             Mistake::Time { text } | Mistake::Number { text } => return value.trim() == text,
             Mistake::LabelTaken { .. } => &["label"],
-            Mistake::FileName { .. } if !value.is_empty() => &["name"],
-            Mistake::FileName { .. } => &["file"],
+            Mistake::FileName { .. } => &["name"],
             Mistake::WrongPassword => &["password"],
             Mistake::WrongPresentPassword => &["old"],
             Mistake::WrongSignIn => &["login"],
