@@ -189,13 +189,18 @@ async fn check_pages(stage: &Stage, fixture: &Fixture, options: Options, size: &
     window.end().await;
 }
 
-/// Takes a picture of a page. Returns the defects of the page.
+/// Checks a page that is no error page. Returns the defects of the page.
 async fn check_page(window: &Window, axe: &str, name: &str, size: &str) -> Vec<String> {
     let title = window.client.title().await.expect("a title");
     assert!(
         title.ends_with("millibox") && !title.starts_with("Not"),
         "{name}: {title}"
     );
+    defects(window, axe, name, size).await
+}
+
+/// Takes a picture of a page, which may be an error page. Returns the defects of the page.
+async fn defects(window: &Window, axe: &str, name: &str, size: &str) -> Vec<String> {
     window.screenshot(&format!("site-{name}-{size}")).await;
     let found = window.violations(axe).await;
     let mut mistakes: Vec<String> = found
@@ -227,6 +232,52 @@ fn axe_finds_nothing_in_pages_of_the_site() {
         check_pages(stage, &fixture, dark, "dark").await;
         check_pages(stage, &fixture, PHONE, "phone").await;
         check_pages(stage, &fixture, projector, "projector").await;
+    });
+}
+
+#[test]
+fn rejected_form_has_the_focus_at_its_mistake() {
+    with_site(async |stage| {
+        let axe = axe();
+        let window = stage.window(PHONE).await;
+        let button = "Create the first administrator";
+        window.sign_up(stage.setup(), "ada", button).await;
+        let described = "return [document.activeElement.name, \
+            document.activeElement.getAttribute('aria-describedby')]";
+        // A name of spaces passes the checks of the browser. The form is sent twice, the second
+        // time from the page that shows it again.
+        window.open("/contests/new").await;
+        for name in ["form-rejected", "form-rejected-again"] {
+            window.fill("[name=name]", "  ").await;
+            window.press_button("Add the contest").await;
+            window.element("#form-mistake[role=alert]").await;
+            let focused = window.script(described, json!([])).await;
+            assert_eq!(focused, json!(["name", "form-mistake"]));
+            if let Some(axe) = &axe {
+                let found = defects(&window, axe, name, "phone").await;
+                assert!(found.is_empty(), "{found:#?}");
+            }
+        }
+        window.fill("[name=name]", "Cup").await;
+        window.press_button("Add the contest").await;
+        window.shows("h1", "Cup").await;
+        // A mistake that belongs to no field has the focus itself.
+        window.open("/users/1").await;
+        window.select("[name=role]", "user").await;
+        window.click("form:has([name=role]) button").await;
+        window.element("#form-mistake[role=alert]").await;
+        assert_eq!(window.focus().await, "form-mistake");
+        assert_eq!(window.value("[name=role]").await, "user");
+        // Errors without a form.
+        for path in ["/nothing", "/contests/abc"] {
+            window.open(path).await;
+            window.element("header nav a[href='/contests']").await;
+            if let Some(axe) = &axe {
+                let found = defects(&window, axe, "error", "phone").await;
+                assert!(found.is_empty(), "{found:#?}");
+            }
+        }
+        window.end().await;
     });
 }
 

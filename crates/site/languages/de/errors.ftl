@@ -1,4 +1,14 @@
 # Pages about requests that were not carried out.
+error-malformed =
+    Die Anfrage ist fehlerhaft. Prüfen Sie die Adresse, oder laden Sie die Seite neu, und senden
+    Sie das Formular noch einmal.
+error-too-long = Die Anfrage ist größer, als die Website erlaubt.
+error-foreign =
+    Eine Seite einer anderen Website hat dieses Formular gesendet. Öffnen Sie die Seite auf
+    dieser Website, und senden Sie das Formular dort.
+error-missing =
+    Etwas, das dieses Formular nennt, gibt es nicht, oder Sie haben keinen Zugriff darauf.
+form-file-again = Wählen Sie die Datei noch einmal.
 error-home = Zur Startseite
 error-not-found-title = Seite nicht gefunden
 error-not-found-detail = Diese Seite gibt es nicht, oder Sie haben keinen Zugriff darauf.

@@ -1,4 +1,13 @@
 # Pages about requests that were not carried out.
+error-malformed =
+    The request is malformed. Check the address, or load the page again and send the form once
+    more.
+error-too-long = The request is larger than the site accepts.
+error-foreign =
+    A page of a different site has sent this form. Open the page on this site, and send the form
+    there.
+error-missing = Something that this form names does not exist, or you have no access to it.
+form-file-again = Choose the file again.
 error-home = Go to the home page
 error-not-found-title = Page not found
 error-not-found-detail = There is no such page, or you have no access to it.

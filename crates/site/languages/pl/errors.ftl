@@ -1,4 +1,13 @@
 # Pages about requests that were not carried out.
+error-malformed =
+    Nieprawidłowe żądanie. Sprawdź adres albo wczytaj stronę ponownie i wyślij formularz jeszcze
+    raz.
+error-too-long = Żądanie jest większe, niż pozwala serwis.
+error-foreign =
+    Ten formularz wysłała strona innego serwisu. Otwórz stronę w tym serwisie i tam wyślij
+    formularz.
+error-missing = Coś, co podano w formularzu, nie istnieje albo nie masz do tego dostępu.
+form-file-again = Wybierz plik ponownie.
 error-home = Przejdź do strony głównej
 error-not-found-title = Nie znaleziono strony
 error-not-found-detail = Taka strona nie istnieje albo nie masz do niej dostępu.

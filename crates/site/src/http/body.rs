@@ -1,7 +1,9 @@
 //! Bodies of requests. A client that sends too slowly receives an error, so that it cannot occupy
 //! a connection or a place for an upload forever. Bodies that are kept in memory have a common
-//! bound, which their users and the networks of guests share.
+//! bound, which their users and the networks of guests share. So have copies of forms, which are
+//! kept until the response.
 
+use super::MAX_BODY;
 use super::api::caller;
 use super::api::problem::ApiError;
 use super::web::error::{Overload, PageError};
@@ -25,10 +27,11 @@ use hyper::body::SizeHint;
 use millibox_web::body::{Frames, length};
 pub use millibox_web::pace::SPEED;
 use millibox_web::pace::Speed;
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
@@ -39,6 +42,11 @@ pub const UPLOAD_SPEED: Speed = Speed {
 };
 /// The maximum size of a refused body that is still read, in bytes.
 const MAX_DISCARDED: usize = 1 << 20;
+
+/// The maximum size of a form that is kept as a whole, in bytes. Forms without a large file fit.
+const MAX_KEPT: usize = MAX_BODY;
+/// The bytes that are kept of the end of a larger form. They contain the fields after a file.
+const KEPT_END: usize = 16 << 10;
 
 /// Why a body ends early.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -125,6 +133,141 @@ impl HttpBody for Charged {
     }
 }
 
+/// A copy of a form, with which the form is shown again if it is rejected. Its bytes count for the
+/// party that has sent it. If the party has no room for them, nothing is kept.
+#[derive(Debug, Default)]
+pub struct Kept(Mutex<Option<KeptForm>>);
+
+#[derive(Debug)]
+struct KeptForm {
+    copy: Copied,
+    place: Arc<Permit<Party>>,
+    /// Another party needs the place.
+    lost: CancellationToken,
+}
+
+/// What was read of a form.
+#[derive(Debug, Default)]
+pub struct Copied {
+    /// The first bytes.
+    pub begin: Vec<u8>,
+    /// The last bytes of a form that does not fit into `begin`.
+    pub end: VecDeque<u8>,
+    /// The form was read to its end.
+    pub has_ended: bool,
+}
+
+impl Copied {
+    /// Adds a part. Returns the number of bytes that the copy has grown by.
+    fn add(&mut self, part: &[u8]) -> usize {
+        let before = self.begin.len() + self.end.len();
+        let (begin, rest) = part.split_at(part.len().min(MAX_KEPT - self.begin.len()));
+        self.begin.extend_from_slice(begin);
+        self.end
+            .extend(&rest[rest.len().saturating_sub(KEPT_END)..]);
+        let surplus = self.end.len().saturating_sub(KEPT_END);
+        self.end.drain(..surplus);
+        (self.begin.len() + self.end.len()).saturating_sub(before)
+    }
+}
+
+impl Kept {
+    fn lock(&self) -> MutexGuard<'_, Option<KeptForm>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, place: Arc<Permit<Party>>, lost: CancellationToken) {
+        let copy = Copied::default();
+        *self.lock() = Some(KeptForm { copy, place, lost });
+    }
+
+    /// Adds a part of the form.
+    pub fn add(&self, part: &[u8]) {
+        let mut kept = self.lock();
+        let has_room = kept.as_mut().is_some_and(|form| {
+            let bytes = form.copy.add(part);
+            !form.lost.is_cancelled() && form.place.grow(bytes)
+        });
+        if !has_room {
+            *kept = None;
+        }
+    }
+
+    /// The form was read to its end.
+    pub fn end(&self) {
+        if let Some(form) = self.lock().as_mut() {
+            form.copy.has_ended = true;
+        }
+    }
+
+    /// The copy; `None` if nothing was kept. Its bytes count until this value is dropped.
+    pub fn copy(&self) -> Option<Copied> {
+        let mut kept = self.lock();
+        kept.as_mut().map(|form| std::mem::take(&mut form.copy))
+    }
+}
+
+/// A body of which a copy is kept.
+struct Copying {
+    body: Body,
+    kept: Arc<Kept>,
+}
+
+impl HttpBody for Copying {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Frames {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(Ok(frame)) = &frame
+            && let Some(part) = frame.data_ref()
+        {
+            self.kept.add(part);
+        }
+        let has_failed = matches!(frame, Some(Err(_)));
+        if frame.is_none() || (!has_failed && self.body.is_end_stream()) {
+            self.kept.end();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A body that is copied if its form may be shown again.
+fn copied(parts: &Parts, body: Body, place: &Arc<Permit<Party>>, lost: &CancellationToken) -> Body {
+    match parts.extensions.get::<Arc<Kept>>().cloned() {
+        Some(kept) => {
+            kept.begin(place.clone(), lost.clone());
+            Body::new(Copying { body, kept })
+        }
+        None => body,
+    }
+}
+
+/// Counts the bytes that are kept of a form with a large file. The file is stored while it arrives.
+pub async fn keep(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if request.extensions().get::<Arc<Kept>>().is_none() {
+        return next.run(request).await;
+    }
+    let (parts, mut body) = request.into_parts();
+    let party = match party(&app, &parts).await {
+        Ok(party) => party,
+        Err(error) => return PageError::from(error).into_response(),
+    };
+    let lost = CancellationToken::new();
+    if let Some(place) = app.limits.bodies.take(party, &lost) {
+        body = copied(&parts, body, &Arc::new(place), &lost);
+    }
+    next.run(Request::from_parts(parts, body)).await
+}
+
 /// The party from which a request comes.
 async fn party(app: &App, parts: &Parts) -> Result<Party, DbError> {
     let now = Time::now();
@@ -187,13 +330,14 @@ pub async fn charge(State(app): State<Arc<App>>, request: Request, next: Next) -
     let body = Body::new(Charged {
         body,
         place: place.clone(),
-        lost: Box::pin(lost.cancelled_owned()),
+        lost: Box::pin(lost.clone().cancelled_owned()),
         left,
         failure: failure.clone(),
     });
+    let body = copied(&parts, body, &place, &lost);
     let request = Request::from_parts(parts, body);
     let response = next.run(request).await;
-    // The handler has kept the body in memory until now.
+    // The handler has kept the body in memory until now, and a copy may be kept longer.
     drop(place);
     answer(failure.get().copied(), is_program, response)
 }

@@ -39,6 +39,7 @@ use millibox_web::assets::secure;
 use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::csrf::CsrfLayer;
+use web::again::{self, Again};
 use web::{audit, context, error, language, storable};
 
 /// The maximum size of a package, in bytes.
@@ -54,6 +55,7 @@ pub fn router(app: Arc<App>) -> Router {
         .merge(problems::uploads())
         .merge(contests::uploads())
         .layer(DefaultBodyLimit::max(MAX_PACKAGE))
+        .layer(from_fn_with_state(app.clone(), body::keep))
         .layer(from_fn_with_state(body::UPLOAD_SPEED, body::pace));
     let statements = problems::statements()
         .layer(DefaultBodyLimit::max(MAX_STATEMENT))
@@ -68,7 +70,7 @@ pub fn router(app: Arc<App>) -> Router {
         .merge(administration(&app))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn_with_state(app.clone(), body::charge));
-    Router::new()
+    let all = Router::new()
         .merge(uploads)
         .merge(statements)
         .merge(pages)
@@ -79,7 +81,12 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(CsrfLayer::new())
         .layer(CatchPanicLayer::custom(error::panicked))
         .layer(from_fn(storable::refuse_zero_bytes))
-        .layer(from_fn_with_state(body::SPEED, body::pace))
+        .layer(from_fn_with_state(body::SPEED, body::pace));
+    let again = Arc::new(Again {
+        app: app.clone(),
+        pages: all.clone(),
+    });
+    all.layer(from_fn_with_state(again, again::show))
         .layer(from_fn_with_state(app, language::choose))
         .layer(from_fn(secure))
 }

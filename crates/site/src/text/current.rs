@@ -53,6 +53,17 @@ pub fn set_language(tag: &str) {
     });
 }
 
+/// Runs a future of the current request whose page leads back to another address.
+pub async fn back_to<F: Future>(back: &str, future: F) -> F::Output {
+    match request() {
+        Some(request) => {
+            let back = back.to_owned();
+            scope(Request { back, ..request }, future).await
+        }
+        None => future.await,
+    }
+}
+
 /// Runs a function with a language, on any thread.
 pub fn at_once<R>(locale: &Arc<Locale>, function: impl FnOnce() -> R) -> R {
     static NONE: std::sync::LazyLock<Arc<Locales>> =

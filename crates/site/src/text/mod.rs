@@ -15,7 +15,7 @@ mod current;
 mod locale;
 mod message;
 
-pub use current::{Request, at_once, current, request, scope, set_language};
+pub use current::{Request, at_once, back_to, current, request, scope, set_language};
 pub use locale::{Locale, Locales};
 pub use message::{Message, score};
 

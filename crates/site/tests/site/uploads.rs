@@ -57,7 +57,7 @@ fn package_is_bounded_and_stored_as_it_was_sent() {
         assert_eq!(refused.status, 422, "a field is too long");
         let too_large = vec![0; 129 << 20];
         let refused = admin.upload("/problems/new", &fields, ("a.zip", &too_large));
-        assert_eq!(refused.status, 422, "{refused:#?}");
+        assert_eq!(refused.status, 413, "{refused:#?}");
         let package = archive(&files_of_sum());
         let added = admin.upload("/problems/new", &fields, ("a.zip", &package));
         assert_eq!(added.status, 303, "{added:#?}");

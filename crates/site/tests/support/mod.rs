@@ -359,6 +359,9 @@ impl Answer {
     }
 }
 
+/// The header with which browsers ask for pages.
+const ACCEPT: (&str, &str) = ("accept", "text/html,*/*;q=0.8");
+
 /// A browser with its cookies.
 #[derive(Clone)]
 pub struct Browser {
@@ -426,13 +429,16 @@ impl Browser {
 
     /// Loads a page.
     pub fn get(&mut self, path: &str) -> Answer {
-        self.get_with(path, ("accept", "*/*"))
+        self.get_with(path, ACCEPT)
     }
 
     /// Loads a page with an additional header.
     pub fn get_with(&mut self, path: &str, (name, value): (&str, &str)) -> Answer {
         let request = self.agent.get(format!("{}{path}", self.url));
-        let request = request.header(name, value);
+        let mut request = request.header(name, value);
+        if name != ACCEPT.0 {
+            request = request.header(ACCEPT.0, ACCEPT.1);
+        }
         let request = request.header("cookie", self.cookie());
         let answer = request.call();
         self.read(answer)
@@ -445,7 +451,7 @@ impl Browser {
         let mut stream = TcpStream::connect(host).expect("a connection");
         let who = match path.starts_with("/api/v1/") && !self.token.is_empty() {
             true => format!("authorization: Bearer {}", self.token),
-            false => format!("cookie: {}", self.cookie()),
+            false => format!("cookie: {}\r\naccept: {}", self.cookie(), ACCEPT.1),
         };
         write!(
             stream,
@@ -488,11 +494,18 @@ impl Browser {
         fields: &[(&str, &str)],
     ) -> Answer {
         let request = self.agent.post(format!("{}{path}", self.url));
-        let answer = request
-            .header("cookie", self.cookie())
-            .header(name, value)
-            .send_form(fields.iter().copied());
+        let mut request = request.header("cookie", self.cookie()).header(name, value);
+        if name != ACCEPT.0 {
+            request = request.header(ACCEPT.0, ACCEPT.1);
+        }
+        let answer = request.send_form(fields.iter().copied());
         self.read(answer)
+    }
+
+    /// Sends a form of a page of this site.
+    pub fn post_on(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let page = format!("{}{page}", self.url);
+        self.post_with(("referer", &page), path, fields)
     }
 
     /// Loads an address with a bearer token. Omits the token if it is empty.
@@ -519,8 +532,14 @@ impl Browser {
     }
 
     /// Sends a form with a file.
-    pub fn upload(
+    pub fn upload(&mut self, path: &str, fields: &[(&str, &str)], file: (&str, &[u8])) -> Answer {
+        self.upload_on(path, path, fields, file)
+    }
+
+    /// Sends a form with a file, which is on a page of this site.
+    pub fn upload_on(
         &mut self,
+        page: &str,
         path: &str,
         fields: &[(&str, &str)],
         (name, content): (&str, &[u8]),
@@ -546,6 +565,8 @@ impl Browser {
         let answer = request
             .header("cookie", self.cookie())
             .header("sec-fetch-site", "same-origin")
+            .header("referer", format!("{}{page}", self.url))
+            .header(ACCEPT.0, ACCEPT.1)
             .header(
                 "content-type",
                 format!("multipart/form-data; boundary={BOUNDARY}"),

@@ -89,6 +89,27 @@ fn of_page(error: PageError) -> ProblemDetails {
                 None,
             )
         }
+        PageError::Foreign => (
+            StatusCode::FORBIDDEN,
+            "refused",
+            t::ErrorRefusedTitle.english(),
+            t::ErrorForeign.english(),
+            None,
+        ),
+        PageError::Malformed => (
+            StatusCode::BAD_REQUEST,
+            "malformed",
+            t::ErrorInvalidTitle.english(),
+            t::ErrorMalformed.english(),
+            None,
+        ),
+        PageError::TooLong => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "too_large",
+            t::ErrorTooLargeTitle.english(),
+            t::ErrorTooLong.english(),
+            None,
+        ),
         PageError::TooOften(delay) => {
             let seconds = retry_seconds(delay);
             (

@@ -11,7 +11,6 @@ use crate::core::time::Time;
 use crate::db::Tx;
 use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
 use crate::db::problem::{self, Problem};
-use crate::http::judging::submit::mistake;
 use crate::http::problems::problem_list::{find as find_problems, search_form};
 use crate::http::problems::{self, MAX_NAME, StatementChoice, shown_statement};
 use crate::http::web::context::{Checked, Ctx};
@@ -19,11 +18,9 @@ use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{PAGE_ROWS, check_name, select, statement};
-use crate::http::web::session::Session;
 use crate::text::t;
 use axum::extract::{Form, Path, Query};
-use axum::http::StatusCode;
-use axum::response::{Html, IntoResponse, Redirect};
+use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -114,74 +111,48 @@ pub async fn show(
     Query(search): Query<Search>,
     ManagedRound(Ctx { app, session }, view, round): ManagedRound,
 ) -> Page {
-    let page = round_page(&app, &session, (&view, &round), &search, None).await?;
-    Ok(page.into_response())
-}
-
-/// The page of a round, with a problem that was not added, and the mistake in its label.
-async fn round_page(
-    app: &App,
-    session: &Session,
-    (view, round): (&ContestView, &Round),
-    search: &Search,
-    rejected: Option<(&Attach, &Mistake)>,
-) -> Page<Html<String>> {
     let id = round.id;
     let problems = contest::problems(&app.db, view.contest.id).await?;
-    let mut found = find_problems(&app.db, session.viewer(), 0, search, PAGE_ROWS).await?;
-    if let Some((form, _)) = rejected {
-        // The chosen problem stays chosen.
-        found.retain(|one| one.id == form.problem);
-    }
-    let label = rejected.map_or("", |(form, _)| form.label.as_str());
-    let method = rejected.map_or(FinalMethod::Best, |(form, _)| form.final_method);
-    let reveal = rejected.map_or(Reveal::Nothing, |(form, _)| form.reveal);
+    let found = find_problems(&app.db, session.viewer(), 0, &search, PAGE_ROWS).await?;
     let main = html! {
-        (view.top(session, Some(&round.name)))
+        (view.top(&session, Some(&round.name)))
         h2 { (round.name) }
-        form.fields method="post" { (inputs(Some(round))) button { (t::Save) } }
+        form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
             button.second { (t::RoundCopy) }
             a href={ "/rounds/" (id) "/delete" } { (t::RoundDelete) }
         }
-        (super::rules::forms(round, view.access))
+        (super::rules::forms(&round, view.access))
         h2 { (t::Problems) }
         (order(problems.iter().filter(|one| one.round_id == id)))
         h2 #add { (t::ProblemsAdd) }
-        (search_form(&format!("/rounds/{id}#add"), search))
+        (search_form(&format!("/rounds/{id}#add"), &search))
         form.fields method="post" action={ "/rounds/" (id) "/problems" } {
             (problem_input(&found, !search.pattern().is_empty()))
-            (label_input(label, rejected.map(|(_, why)| why)))
-            (select("final_method", t::RoundFinalMethod, &METHODS, method.text()))
-            (select("reveal", t::RoundReveal, &REVEALS, reveal.text()))
+            (label_input(""))
+            (select("final_method", t::RoundFinalMethod, &METHODS, FinalMethod::Best.text()))
+            (select("reveal", t::RoundReveal, &REVEALS, Reveal::Nothing.text()))
             button { (t::ProblemsAddButton) }
         }
     };
-    Ok(page(session, &round.name, main))
+    Ok(page(&session, &round.name, main).into_response())
 }
 
-/// The input for a label, with the mistake in it.
-fn label_input(value: &str, why: Option<&Mistake>) -> Markup {
+fn label_input(value: &str) -> Markup {
     html! {
         label { (t::Label)
-            input name="label" value=(value) required maxlength=(MAX_LABEL)
-                aria-invalid=[why.map(|_| "true")]
-                aria-describedby=[why.map(|_| "label-mistake")]; }
-        @if let Some(why) = why { (mistake("label-mistake", why)) }
+            input name="label" value=(value) required maxlength=(MAX_LABEL); }
     }
 }
 
-/// A label that no other problem of a round has. `own` is the problem that gets it.
-async fn check_label(
-    tx: &mut Tx,
-    round: i64,
-    own: Option<i64>,
-    label: &str,
-) -> Page<Option<Mistake>> {
+/// Checks that no other problem of a round has a label. `own` is the problem that gets it.
+async fn check_label(tx: &mut Tx, round: i64, own: Option<i64>, label: &str) -> Page<()> {
     let problems = contest::problems_of_round(tx, round).await?;
     let mut others = problems.into_iter().filter(|one| Some(one.id) != own);
-    let other = others.find(|one| are_equal(&one.label, label));
-    Ok(other.map(|one| Mistake::LabelTaken { label: one.label }))
+    match others.find(|one| are_equal(&one.label, label)) {
+        Some(other) => Err(Mistake::LabelTaken { label: other.label }.into()),
+        None => Ok(()),
+    }
 }
 
 /// The choice of a problem: between those that a search has found or, if the site has few problems,
@@ -278,7 +249,7 @@ pub struct Attach {
 
 /// `POST /rounds/{id}/problems`.
 pub async fn attach(
-    Checked(ManagedRound(Ctx { app, session }, view, round), Form(form)): Checked<
+    Checked(ManagedRound(Ctx { app, session }, _, round), Form(form)): Checked<
         ManagedRound,
         Form<Attach>,
     >,
@@ -299,12 +270,7 @@ pub async fn attach(
         reveal: form.reveal,
     };
     let mut tx = app.db.begin().await?;
-    if let Some(why) = check_label(&mut tx, id, None, &fields.label).await? {
-        drop(tx);
-        let (place, search) = ((&view, &round), Search::default());
-        let page = round_page(&app, &session, place, &search, Some((&form, &why))).await?;
-        return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
-    }
+    check_label(&mut tx, id, None, &fields.label).await?;
     contest::insert_round_problem(&mut tx, id, problem.id, &fields).await?;
     tx.commit().await?;
     app.live.contest_changed(round.contest_id);
@@ -326,30 +292,17 @@ pub async fn problem(
     ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem,
     Query(choice): Query<StatementChoice>,
 ) -> Page {
-    let page = problem_page(&app, &session, &view, &problem, &choice, None).await?;
-    Ok(page.into_response())
-}
-
-/// The page of a problem, with settings that were not saved, and the mistake in their label.
-async fn problem_page(
-    app: &App,
-    session: &Session,
-    view: &ContestView,
-    problem: &RoundProblem,
-    choice: &StatementChoice,
-    rejected: Option<(&Edit, &Mistake)>,
-) -> Page<Html<String>> {
     let id = problem.id;
-    let manifest = manifest(app, problem).await?;
+    let manifest = manifest(&app, &problem).await?;
     let files = format!("/round-problems/{id}/files");
-    let text = shown_statement(app, session.party(), &manifest, &files, choice).await?;
+    let text = shown_statement(&app, session.party(), &manifest, &files, &choice).await?;
     let title = format!("{} {}", problem.label, problem.name);
-    let is_open = view.submits(problem);
+    let is_open = view.submits(&problem);
     let times = view.times(problem.round_id, problem.schedule());
     let main = html! {
-        (view.top(session, Some(&title)))
+        (view.top(&session, Some(&title)))
         h2 { (title) }
-        (clocks::state(view, &times, Time::now()))
+        (clocks::state(&view, &times, Time::now()))
         @if is_open {
             p.actions {
                 a.button href={ "/round-problems/" (id) "/submit" } { (t::Submit) }
@@ -360,42 +313,28 @@ async fn problem_page(
             }
         }
         (statement(&manifest, &text, &files))
-        @if view.access.manage { (settings(app, problem, rejected).await?) }
+        @if view.access.manage { (settings(&app, &problem).await?) }
     };
-    Ok(page(session, &title, main))
+    Ok(page(&session, &title, main).into_response())
 }
 
-async fn settings(
-    app: &App,
-    problem: &RoundProblem,
-    rejected: Option<(&Edit, &Mistake)>,
-) -> Page<Markup> {
+async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
     let versions = problem::versions(&app.db, problem.problem_id).await?;
-    let shown = match rejected {
-        Some((form, _)) => form.fields(),
-        None => RoundProblemFields {
-            version_id: problem.version_id,
-            label: problem.label.clone(),
-            name: problem.name.clone(),
-            final_method: problem.final_method,
-            reveal: problem.reveal,
-        },
-    };
     Ok(html! {
         h2 { (t::Settings) }
         form.fields method="post" action={ "/round-problems/" (problem.id) "/edit" } {
-            (label_input(&shown.label, rejected.map(|(_, why)| why)))
+            (label_input(&problem.label))
             label { (t::Name)
-                input name="name" value=(shown.name) required maxlength=(MAX_NAME); }
+                input name="name" value=(problem.name) required maxlength=(MAX_NAME); }
             label { (t::RoundProblemVersion)
                 select name="version" { @for version in &versions {
-                    option value=(version.id) selected[version.id == shown.version_id] {
+                    option value=(version.id) selected[version.id == problem.version_id] {
                         (version.number)
                     }
                 } }
             }
-            (select("final_method", t::RoundFinalMethod, &METHODS, shown.final_method.text()))
-            (select("reveal", t::RoundReveal, &REVEALS, shown.reveal.text()))
+            (select("final_method", t::RoundFinalMethod, &METHODS, problem.final_method.text()))
+            (select("reveal", t::RoundReveal, &REVEALS, problem.reveal.text()))
             button { (t::Save) }
         }
         (super::rules::colour_form(problem))
@@ -423,21 +362,9 @@ pub struct Edit {
     reveal: Reveal,
 }
 
-impl Edit {
-    fn fields(&self) -> RoundProblemFields {
-        RoundProblemFields {
-            version_id: self.version,
-            label: self.label.trim().to_owned(),
-            name: self.name.trim().to_owned(),
-            final_method: self.final_method,
-            reveal: self.reveal,
-        }
-    }
-}
-
 /// `POST /round-problems/{id}/edit`.
 pub async fn edit_problem(
-    Checked(ViewedProblem(Ctx { app, session }, view, problem), Form(form)): Checked<
+    Checked(ViewedProblem(Ctx { app, .. }, view, problem), Form(form)): Checked<
         ViewedProblem,
         Form<Edit>,
     >,
@@ -452,15 +379,15 @@ pub async fn edit_problem(
     if version.is_none_or(|version| version.problem_id != problem.problem_id) {
         return Err(PageError::NotFound);
     }
-    let fields = form.fields();
+    let fields = RoundProblemFields {
+        version_id: form.version,
+        label: form.label.trim().to_owned(),
+        name: form.name.trim().to_owned(),
+        final_method: form.final_method,
+        reveal: form.reveal,
+    };
     let mut tx = app.db.begin().await?;
-    if let Some(why) = check_label(&mut tx, problem.round_id, Some(id), &fields.label).await? {
-        drop(tx);
-        let choice = StatementChoice::default();
-        let rejected = Some((&form, &why));
-        let page = problem_page(&app, &session, &view, &problem, &choice, rejected).await?;
-        return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
-    }
+    check_label(&mut tx, problem.round_id, Some(id), &fields.label).await?;
     contest::update_round_problem(&mut tx, id, &fields).await?;
     tx.commit().await?;
     app.live.contest_changed(problem.contest_id);

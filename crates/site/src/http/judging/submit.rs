@@ -69,7 +69,7 @@ impl Rejected {
 }
 
 /// A mistake below the field that it concerns.
-pub fn mistake(id: &str, why: &Mistake) -> Markup {
+fn mistake(id: &str, why: &Mistake) -> Markup {
     html! { p.bad id=(id) role="alert" { (*why.message()) } }
 }
 

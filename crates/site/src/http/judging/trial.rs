@@ -1,6 +1,6 @@
 //! Trying a source on custom input.
 
-use super::submit::{Sent, last_language, mistake};
+use super::submit::{Sent, last_language};
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::db::problem;
@@ -16,7 +16,6 @@ use crate::http::web::session::Session;
 use crate::judging::trial::{MAX_OUTPUT, Trial, Tried};
 use crate::text::t;
 use axum::extract::{Multipart, Path};
-use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use maud::{Markup, Render, html};
 use millibox_languages::program::Limits;
@@ -140,19 +139,10 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
         upload.field("language").to_owned(),
         upload.field("code").to_owned(),
     );
-    let sent = match Sent::of(app, upload) {
-        _ if input.len() > MAX_INPUT => Err(Mistake::LargeInput { bytes: MAX_INPUT }),
-        sent => sent,
-    };
-    let sent = match sent {
-        Ok(sent) => sent,
-        // What was typed is shown again.
-        Err(why) => {
-            let why = mistake("mistake", &why);
-            let page = show(app, session, place, [&language, &code, &input], why)?;
-            return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
-        }
-    };
+    if input.len() > MAX_INPUT {
+        return Err(Mistake::LargeInput { bytes: MAX_INPUT }.into());
+    }
+    let sent = Sent::of(app, upload)?;
     let admitted = app.limits.tries.admit(user, Instant::now());
     admitted.map_err(PageError::TooOften)?;
     let trial = Trial {

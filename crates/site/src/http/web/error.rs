@@ -23,8 +23,9 @@ use axum::extract::multipart::MultipartError;
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, Response as HttpResponse, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::html;
+use maud::{Markup, html};
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinError;
 
@@ -42,14 +43,20 @@ pub enum PageError {
     SignIn,
     /// The viewer sees the page, but may not do this now.
     Refused(Refusal),
+    /// The form comes from a page of a different site.
+    Foreign,
     /// A field is invalid.
     Invalid(Mistake),
+    /// The request cannot be read.
+    Malformed,
     /// The viewer has tried too often.
     TooOften(Duration),
     /// The request arrives too slowly.
     TooSlow,
     /// The request is larger than those of guests may be.
     TooLarge,
+    /// The request is larger than any may be.
+    TooLong,
     /// The user or the network keeps too many streams of events open.
     TooManyStreams,
     /// Another request has changed the same things at the same time.
@@ -79,14 +86,14 @@ pub enum Overload {
 
 impl Overload {
     /// The advice for the visitor.
-    pub fn detail(self) -> &'static dyn Message {
+    pub fn detail(self) -> Box<dyn Message> {
         match self {
-            Overload::SignIn => &t::ErrorBusySignIn,
-            Overload::Trials => &t::ErrorBusyTrials,
-            Overload::Uploads => &t::ErrorBusyUploads,
-            Overload::Changes => &t::ErrorBusyChanges,
-            Overload::Rendering => &t::ErrorBusyRendering,
-            Overload::Forms => &t::ErrorBusyForms,
+            Overload::SignIn => Box::new(t::ErrorBusySignIn),
+            Overload::Trials => Box::new(t::ErrorBusyTrials),
+            Overload::Uploads => Box::new(t::ErrorBusyUploads),
+            Overload::Changes => Box::new(t::ErrorBusyChanges),
+            Overload::Rendering => Box::new(t::ErrorBusyRendering),
+            Overload::Forms => Box::new(t::ErrorBusyForms),
         }
     }
 }
@@ -208,7 +215,10 @@ impl From<RosterError> for PageError {
 
 impl From<MultipartError> for PageError {
     fn from(error: MultipartError) -> PageError {
-        Mistake::Form(error).into()
+        match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => PageError::TooLong,
+            _ => Mistake::Form(error).into(),
+        }
     }
 }
 
@@ -268,111 +278,140 @@ pub fn retry_seconds(delay: Duration) -> u64 {
     delay.as_secs() + 1
 }
 
-fn explain(
-    status: StatusCode,
-    title: &dyn Message,
-    detail: &dyn Message,
-    lines: &[String],
-) -> Response {
-    let body = html! {
-        h1 { (title) }
-        p { (detail) }
-        @if !lines.is_empty() { pre tabindex="0" { "\n" (lines.join("\n")) } }
-        p { a href="/" { (t::ErrorHome) } }
-    };
-    (status, frame::bare(title, body)).into_response()
+/// What the viewer reads about a request that was not carried out.
+#[derive(Debug)]
+pub struct Explained<'e> {
+    /// The title of a page about it.
+    pub title: &'static dyn Message,
+    /// The reason.
+    pub detail: Box<dyn Message + 'e>,
+    /// More lines, such as the errors of a package.
+    pub lines: Vec<String>,
 }
 
-fn retry_later(seconds: u64, mut answer: Response) -> Response {
-    let headers = answer.headers_mut();
-    headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-    answer
+impl Explained<'_> {
+    /// The page without its frame.
+    pub fn page(&self) -> Markup {
+        html! {
+            h1 { (self.title) }
+            p { (*self.detail) }
+            @if !self.lines.is_empty() { pre tabindex="0" { "\n" (self.lines.join("\n")) } }
+            p { a href="/" { (t::ErrorHome) } }
+        }
+    }
+
+    /// The message at a form or a field.
+    pub fn message(&self) -> Markup {
+        html! {
+            (*self.detail)
+            @for line in &self.lines { br; code { (line) } }
+        }
+    }
 }
 
+impl PageError {
+    /// The words for the viewer, in the language of the request.
+    pub fn explain(&self) -> Explained<'_> {
+        let (title, detail): (&'static dyn Message, Box<dyn Message + '_>) = match self {
+            // A guest that must sign in is redirected.
+            PageError::NotFound | PageError::SignIn => {
+                (&t::ErrorNotFoundTitle, Box::new(t::ErrorNotFoundDetail))
+            }
+            PageError::Refused(why) => (&t::ErrorRefusedTitle, why.message()),
+            PageError::Foreign => (&t::ErrorRefusedTitle, Box::new(t::ErrorForeign)),
+            PageError::Invalid(why) => (&t::ErrorInvalidTitle, why.message()),
+            PageError::Malformed => (&t::ErrorInvalidTitle, Box::new(t::ErrorMalformed)),
+            PageError::TooOften(delay) => {
+                let seconds = retry_seconds(*delay);
+                (
+                    &t::ErrorTooOftenTitle,
+                    Box::new(t::ErrorTooOftenDetail { seconds }),
+                )
+            }
+            PageError::TooSlow => (&t::ErrorTooSlowTitle, Box::new(t::ErrorTooSlowDetail)),
+            PageError::TooLarge => {
+                let kib = MAX_GUEST_BODY >> 10;
+                (
+                    &t::ErrorTooLargeTitle,
+                    Box::new(t::ErrorTooLargeDetail { kib }),
+                )
+            }
+            PageError::TooLong => (&t::ErrorTooLargeTitle, Box::new(t::ErrorTooLong)),
+            PageError::TooManyStreams => (
+                &t::ErrorTooManyStreamsTitle,
+                Box::new(t::ErrorTooManyStreamsDetail),
+            ),
+            PageError::Conflict => (&t::ErrorConflictTitle, Box::new(t::ErrorConflictDetail)),
+            PageError::Busy(rush) => (&t::ErrorBusyTitle, rush.detail()),
+            PageError::Internal(_) => (&t::ErrorInternalTitle, Box::new(t::ErrorInternalDetail)),
+        };
+        let lines = match self {
+            PageError::Invalid(why) => why.lines(),
+            _ => Vec::new(),
+        };
+        Explained {
+            title,
+            detail,
+            lines,
+        }
+    }
+
+    /// Whether the field of a form with this value may have the mistake.
+    pub fn concerns(&self, field: &str, value: &str) -> bool {
+        match self {
+            PageError::Invalid(why) => why.concerns(field, value),
+            PageError::TooLong => field == "file",
+            _ => false,
+        }
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            PageError::SignIn => StatusCode::SEE_OTHER,
+            PageError::NotFound => StatusCode::NOT_FOUND,
+            PageError::Refused(_) | PageError::Foreign => StatusCode::FORBIDDEN,
+            PageError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            PageError::Malformed => StatusCode::BAD_REQUEST,
+            PageError::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            PageError::TooLarge | PageError::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            PageError::TooOften(_) | PageError::TooManyStreams => StatusCode::TOO_MANY_REQUESTS,
+            PageError::Conflict => StatusCode::CONFLICT,
+            PageError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+            PageError::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The seconds after which the request may be sent again.
+    fn retry(&self) -> Option<u64> {
+        match self {
+            PageError::TooOften(delay) => Some(retry_seconds(*delay)),
+            PageError::TooManyStreams => Some(STREAM_RETRY),
+            PageError::Busy(_) => Some(BUSY_RETRY),
+            _ => None,
+        }
+    }
+}
+
+/// A page without a session. For browsers, the layer `again` replaces it by a page with the form or
+/// with the navigation.
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        match self {
-            PageError::NotFound => explain(
-                StatusCode::NOT_FOUND,
-                &t::ErrorNotFoundTitle,
-                &t::ErrorNotFoundDetail,
-                &[],
-            ),
-            PageError::SignIn => {
-                (Extension(NotCarriedOut), Redirect::to("/sign-in")).into_response()
-            }
-            PageError::Refused(why) => explain(
-                StatusCode::FORBIDDEN,
-                &t::ErrorRefusedTitle,
-                &*why.message(),
-                &[],
-            ),
-            PageError::Invalid(why) => explain(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                &t::ErrorInvalidTitle,
-                &*why.message(),
-                &why.lines(),
-            ),
-            PageError::TooOften(delay) => {
-                let seconds = retry_seconds(delay);
-                retry_later(
-                    seconds,
-                    explain(
-                        StatusCode::TOO_MANY_REQUESTS,
-                        &t::ErrorTooOftenTitle,
-                        &t::ErrorTooOftenDetail { seconds },
-                        &[],
-                    ),
-                )
-            }
-            PageError::TooSlow => explain(
-                StatusCode::REQUEST_TIMEOUT,
-                &t::ErrorTooSlowTitle,
-                &t::ErrorTooSlowDetail,
-                &[],
-            ),
-            PageError::TooLarge => explain(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                &t::ErrorTooLargeTitle,
-                &t::ErrorTooLargeDetail {
-                    kib: MAX_GUEST_BODY >> 10,
-                },
-                &[],
-            ),
-            PageError::Conflict => explain(
-                StatusCode::CONFLICT,
-                &t::ErrorConflictTitle,
-                &t::ErrorConflictDetail,
-                &[],
-            ),
-            PageError::TooManyStreams => retry_later(
-                STREAM_RETRY,
-                explain(
-                    StatusCode::TOO_MANY_REQUESTS,
-                    &t::ErrorTooManyStreamsTitle,
-                    &t::ErrorTooManyStreamsDetail,
-                    &[],
-                ),
-            ),
-            PageError::Busy(rush) => retry_later(
-                BUSY_RETRY,
-                explain(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    &t::ErrorBusyTitle,
-                    rush.detail(),
-                    &[],
-                ),
-            ),
-            PageError::Internal(error) => {
-                tracing::error!(%error, "a request failed");
-                explain(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    &t::ErrorInternalTitle,
-                    &t::ErrorInternalDetail,
-                    &[],
-                )
-            }
+        if let PageError::SignIn = self {
+            return (Extension(NotCarriedOut), Redirect::to("/sign-in")).into_response();
         }
+        if let PageError::Internal(error) = &self {
+            tracing::error!(%error, "a request failed");
+        }
+        let explained = self.explain();
+        let page = frame::bare(explained.title, explained.page());
+        let mut response = (self.status(), page).into_response();
+        if let Some(seconds) = self.retry() {
+            let headers = response.headers_mut();
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        drop(explained);
+        response.extensions_mut().insert(Arc::new(self));
+        response
     }
 }
 

@@ -164,6 +164,66 @@ pub enum Mistake {
 }
 
 impl Mistake {
+    /// Whether the field of a form with this value may have the mistake.
+    pub fn concerns(&self, field: &str, value: &str) -> bool {
+        let names: &[&str] = match self {
+            Mistake::Account(AccountError::Login) | Mistake::LoginTaken => &["login"],
+            Mistake::Account(AccountError::Name) => &["name"],
+            Mistake::Account(AccountError::Email) => &["email"],
+            Mistake::Account(AccountError::Password) => &["new", "password"],
+            Mistake::Roster(error) if field == error.file.field() => return true,
+            Mistake::Roster(_) => &["list"],
+            Mistake::Name { max } => {
+                let length = value.trim().chars().count();
+                return match field {
+                    "name" | "label" => !(1..=*max).contains(&length),
+                    "organization" | "group_name" => length > *max,
+                    _ => false,
+                };
+            }
+            Mistake::Time { text } | Mistake::Number { text } => return value.trim() == text,
+            Mistake::LabelTaken { .. } => &["label"],
+            Mistake::FileName { .. } => &["name"],
+            Mistake::WrongPassword => &["password"],
+            Mistake::WrongPresentPassword => &["old"],
+            Mistake::WrongSignIn => &["login"],
+            Mistake::WrongCode => &["code"],
+            Mistake::UnknownUser | Mistake::SameUser => &["into", "login"],
+            Mistake::UnknownLogin { .. } => &["user"],
+            Mistake::UnknownVisibility => &["visibility", "audience"],
+            Mistake::UnknownRole => &["role"],
+            Mistake::RelaxHours { .. } => &["hours"],
+            Mistake::RoundOrder => &["ends"],
+            Mistake::PersonalTime | Mistake::PersonalTimeNeedsEnd => &["window_minutes"],
+            Mistake::Penalty => &["penalty_minutes"],
+            Mistake::IcpcNeedsBegin => &["mode"],
+            Mistake::ThawOrder => &["thaw_at"],
+            Mistake::Colour => &["colour"],
+            Mistake::Minutes => &["delay", "extra", "penalty"],
+            Mistake::NotAMember => &["login"],
+            Mistake::StatementName | Mistake::Package(_) | Mistake::NoFile | Mistake::TwoFiles => {
+                &["file"]
+            }
+            Mistake::TooManyTags { .. } => &["tags"],
+            Mistake::SameProblem => &["into"],
+            Mistake::ConfirmLogin { .. } => &["confirm"],
+            Mistake::TokenDays { .. } => &["days"],
+            Mistake::ZeroByte { field: wrong } => return field == wrong,
+            Mistake::NoLanguage | Mistake::LanguageMissing => &["language"],
+            Mistake::NoSource | Mistake::LargeSource { .. } => &["code"],
+            Mistake::TextLength { .. } => &["text", "answer", "description", "reason"],
+            Mistake::PrintLength { .. } => &["text"],
+            Mistake::CannedAnswers { .. } => &["list"],
+            Mistake::LargeInput { .. } => &["input"],
+            Mistake::Form(_)
+            | Mistake::SubmissionTarget
+            | Mistake::LongField
+            | Mistake::FieldNotUtf8
+            | Mistake::NoSubmissionFits => &[],
+        };
+        names.contains(&field)
+    }
+
     /// The message for the user.
     pub fn message(&self) -> Box<dyn Message + '_> {
         match self {

@@ -14,7 +14,9 @@
 //! | `upload`, `quota` | uploads and downloads of large files; the disk space of a user |
 //! | `storable` | texts that databases do not store |
 //! | `error`, `refusal`, `mistake` | why requests were not carried out, and pages about it |
+//! | `again`, `refill` | show a rejected form again, with what was typed and the mistake |
 
+pub mod again;
 pub mod audit;
 pub mod chart;
 pub mod client;
@@ -27,6 +29,7 @@ pub mod live;
 pub mod mistake;
 pub mod parts;
 pub mod quota;
+pub mod refill;
 pub mod refusal;
 pub mod session;
 pub mod storable;

@@ -7,6 +7,7 @@
 use super::error::PageError;
 use super::mistake::Mistake;
 use crate::http::api::problem::ApiError;
+use crate::http::body::Kept;
 use axum::Json;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::rejection::JsonRejection;
@@ -86,6 +87,8 @@ struct Scanned {
     body: Body,
     scanner: Scanner,
     found: Arc<OnceLock<Mistake>>,
+    /// Receives the part with the mistake, too.
+    kept: Option<Arc<Kept>>,
 }
 
 impl HttpBody for Scanned {
@@ -104,6 +107,12 @@ impl HttpBody for Scanned {
             let mistake = self.scanner.mistake();
             // Nothing after the first mistake is read.
             let _ = self.found.set(mistake);
+            if let Some(kept) = &self.kept {
+                kept.add(part);
+                if self.body.is_end_stream() {
+                    kept.end();
+                }
+            }
             return Poll::Ready(Some(Err(axum::Error::new(Unstorable))));
         }
         Poll::Ready(frame)
@@ -140,11 +149,13 @@ pub async fn refuse_zero_bytes(mut request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let found = Arc::new(OnceLock::new());
+    let kept = request.extensions().get::<Arc<Kept>>().cloned();
     request = request.map(|body| {
         Body::new(Scanned {
             body,
             scanner: Scanner::default(),
             found: found.clone(),
+            kept,
         })
     });
     let response = next.run(request).await;
