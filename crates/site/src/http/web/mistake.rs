@@ -59,6 +59,18 @@ pub enum Mistake {
         /// The text.
         text: String,
     },
+    /// The clocks skip a time when they are put forward.
+    TimeSkipped {
+        /// The time.
+        text: String,
+        /// The name of its zone.
+        zone: String,
+    },
+    /// A time zone that does not exist.
+    UnknownZone {
+        /// The name.
+        name: String,
+    },
     /// A text is not a number.
     Number {
         /// The text.
@@ -190,6 +202,8 @@ impl Mistake {
             Mistake::SubmissionTarget => Box::new(t::MistakeSubmissionTarget),
             Mistake::LabelTaken { label } => Box::new(t::MistakeLabelTaken { label }),
             Mistake::Time { text } => Box::new(t::MistakeTime { text }),
+            Mistake::TimeSkipped { text, zone } => Box::new(t::MistakeTimeSkipped { text, zone }),
+            Mistake::UnknownZone { name } => Box::new(t::MistakeUnknownZone { name }),
             Mistake::Number { text } => Box::new(t::MistakeNumber { text }),
             Mistake::RoundOrder => Box::new(t::MistakeRoundOrder),
             Mistake::PersonalTime => Box::new(t::MistakePersonalTime),
