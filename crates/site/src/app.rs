@@ -7,6 +7,7 @@ use crate::core::password::Passwords;
 use crate::core::pending::{Pending, pending};
 use crate::core::token::Token;
 use crate::core::uploads::Uploaded;
+use crate::core::zone::Zone;
 use crate::db::{Db, DbError};
 use crate::http::{Sources, Statements};
 use crate::judging::languages::Language;
@@ -54,6 +55,8 @@ pub struct App {
     pub languages: Vec<Language>,
     /// The languages of the pages.
     pub locales: Arc<Locales>,
+    /// The time zone of pages whose contest and user have none.
+    pub zone: Zone,
     /// Bounds the failed sign-ins in the log of changes.
     pub failures_logged: Failures,
     /// Sign-ins that wait for a one-time password.
@@ -98,6 +101,7 @@ impl App {
             passwords,
             languages,
             locales: Arc::new(locales),
+            zone: Zone::UTC,
             failures_logged: Failures::default(),
             pending: pending(),
             sources: Sources::default(),
@@ -111,6 +115,11 @@ impl App {
     /// The same site with other bounds.
     pub fn with_limits(self, limits: Limits) -> App {
         App { limits, ..self }
+    }
+
+    /// The same site with a different time zone.
+    pub fn with_zone(self, zone: Zone) -> App {
+        App { zone, ..self }
     }
 
     /// The path of a new one-time link for the first administrator, unless an administrator exists.

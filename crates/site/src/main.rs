@@ -52,6 +52,7 @@ use clap::Parser;
 use command::{Command, Place};
 use core::password::Passwords;
 use core::time::Time;
+use core::zone::Zone;
 use cpus::Cpus;
 use db::{Db, job, judgement};
 use http::connections::Connections;
@@ -144,6 +145,11 @@ struct Args {
     /// A file DIR/languages/fr.ftl adds French, or replaces it.
     #[arg(long, value_name = "TAG", default_value = "en")]
     language: String,
+    /// The time zone in which pages show times, and in which times are entered
+    ///
+    /// Contests and users can choose different time zones.
+    #[arg(long, value_name = "NAME", value_parser = Zone::of_name, default_value = "UTC")]
+    time_zone: Zone,
     /// Submissions that are judged at the same time [default: one less than CPUs, at least 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: Option<u16>,
@@ -342,7 +348,8 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     let app = App::new(
         db, blobs, languages, locales, passwords, provider, args.https,
     );
-    let app = Arc::new(app.with_limits(limits));
+    let app = app.with_limits(limits).with_zone(args.time_zone.clone());
+    let app = Arc::new(app);
     let example = match args.demo {
         true => demo::create(&app).await.map_err(Failure::sandbox)?,
         false => None,

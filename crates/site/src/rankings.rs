@@ -1,8 +1,11 @@
 //! Rendered rankings and statistics, kept until the data changes.
 //!
-//! Viewers with equal scopes share the same bytes. Each transaction that this process commits makes
-//! the data stale. Stale data is read again for the next request, once for all requests that wait;
-//! of the submissions, the parts that have changed. Equal data keeps its renderings.
+//! Viewers with equal scopes and languages share the same bytes. Only the time since which a
+//! ranking is frozen depends on the viewer's time zone: all zones share a ranking that is not
+//! frozen, and otherwise those whose clocks show the same. Each transaction that this process
+//! commits makes the data stale. Stale data is read again for the next request, once for all
+//! requests that wait; of the submissions, the parts that have changed. Equal data keeps its
+//! renderings.
 //! A ranking is therefore never older than the request, and still the site spends at most a third
 //! of one CPU's time on the rankings of a contest: requests wait until the share allows a reading.
 //! Only a browser that asks after an event gets a ranking that was rendered a moment ago, because
@@ -17,9 +20,10 @@ use crate::core::party::Party;
 use crate::core::standings::{Data, Scope};
 use crate::core::time::Time;
 use crate::core::token::hex;
+use crate::core::zone::{Local, Zone};
 use crate::db::submission::Brief;
 use crate::db::{self, Db, DbError, Tx};
-use crate::text::{self, Locale};
+use crate::text::{self, Reader};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -38,8 +42,8 @@ const MAX_PAUSE: Duration = Duration::from_millis(200);
 const RECENT: Duration = Duration::from_secs(2);
 /// The maximum number of contests whose rankings are kept.
 const MAX_CONTESTS: usize = 64;
-/// The maximum number of renderings of one contest that are kept, for all scopes, formats and
-/// languages.
+/// The maximum number of renderings of one contest that are kept, for all scopes, formats,
+/// languages and time zones.
 const MAX_PAGES: usize = 64;
 
 /// Two contests render at the same time, and each renders one thing at a time, for all its viewers.
@@ -149,7 +153,36 @@ impl Default for Recent {
 }
 
 /// The key of a rendering: everything that determines it, except the data.
-type Key = (Scope, Format, String);
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    scope: Scope,
+    format: Format,
+    language: String,
+    /// How the reader's clocks show the times in the rendering.
+    times: Vec<Local>,
+}
+
+impl Key {
+    fn new(data: &Data, scope: &Scope, format: Format, reader: &Reader, now: Time) -> Key {
+        let times = match format {
+            Format::Html | Format::Statistics => times(data, &reader.zone, now),
+            // Programs receive times in UTC.
+            Format::Csv | Format::Json => Vec::new(),
+        };
+        Key {
+            scope: scope.clone(),
+            format,
+            language: reader.locale.tag().to_owned(),
+            times,
+        }
+    }
+}
+
+/// The times that a page with rankings may contain.
+fn times(data: &Data, zone: &Zone, now: Time) -> Vec<Local> {
+    let frozen = data.rounds.iter().filter(|one| one.freeze().is_on(now));
+    frozen.filter_map(|one| zone.local(one.freeze_at)).collect()
+}
 
 impl Shared {
     fn recent(&self) -> MutexGuard<'_, Recent> {
@@ -297,18 +330,20 @@ impl Rankings {
         id: i64,
         scope: &Scope,
         format: Format,
-        locale: &Locale,
+        reader: &Reader,
     ) -> Option<Arc<Rendered>> {
         let shared = self.contest(id);
         let mut recent = shared.recent();
-        let key = (scope.clone(), format, locale.tag().to_owned());
+        let (_, data) = recent.data.as_ref()?;
+        let now = Time::now();
+        let key = Key::new(data, scope, format, reader, now);
         let (read_at, until, page) = recent.pages.get(&key)?;
-        let holds = read_at.elapsed() < RECENT && Time::now() < *until;
+        let holds = read_at.elapsed() < RECENT && now < *until;
         holds.then(|| page.clone())
     }
 
-    /// The ranking of a contest after a number of commits, for a scope, in a language. Only
-    /// `render` determines the text of a format.
+    /// The ranking of a contest after a number of commits, for a scope and a reader. Only `render`
+    /// determines the text of a format.
     ///
     /// # Errors
     /// The database cannot be read, or too many contests render.
@@ -318,7 +353,7 @@ impl Rankings {
         id: i64,
         scope: &Scope,
         format: Format,
-        locale: &Arc<Locale>,
+        reader: &Reader,
         render: Render,
     ) -> Result<Arc<Rendered>, RankingError> {
         let shared = self.contest(id);
@@ -328,22 +363,23 @@ impl Rankings {
         if known.until <= now {
             known.pages.clear();
         }
-        let key = (scope.clone(), format, locale.tag().to_owned());
+        let key = Key::new(&known.data, scope, format, reader, now);
         if let Some(page) = known.pages.get(&key) {
             return Ok(page.clone());
         }
         known.until = known.data.next_change(now);
         let (data, scope) = (known.data.clone(), scope.clone());
         let begin = Instant::now();
-        let locale = locale.clone();
+        let reader = reader.clone();
         let rendering = self.rendering.run(Party::Contest(id), move || {
-            Rendered::new(text::at_once(&locale, || render(&data, &scope, now)))
+            Rendered::new(text::at_once(&reader, || render(&data, &scope, now)))
         });
         let page = rendering.await?;
         let page = Arc::new(page);
         known.spent += begin.elapsed();
         known.pages.insert(key.clone(), page.clone());
         let mut recent = shared.recent();
+        recent.data = Some((known.read_at, known.data.clone()));
         let rendered = (known.read_at, known.until, page.clone());
         recent.pages.insert(key, rendered);
         Ok(page)
@@ -384,10 +420,10 @@ mod tests {
             .map(|_| {
                 let (db, rankings) = (db.clone(), rankings.clone());
                 tokio::spawn(async move {
-                    let (scope, locale) = (scope(None), text::current());
+                    let (scope, reader) = (scope(None), text::reader());
                     let commits = *db::commits().borrow();
                     let page =
-                        rankings.get((&db, commits), 1, &scope, Format::Html, &locale, render);
+                        rankings.get((&db, commits), 1, &scope, Format::Html, &reader, render);
                     page.await.unwrap().etag.clone()
                 })
             })
@@ -406,9 +442,9 @@ mod tests {
         );
 
         db.begin().await.unwrap().commit().await.unwrap();
-        let (scope, locale) = (scope(Some("g")), text::current());
+        let (scope, reader) = (scope(Some("g")), text::reader());
         let commits = *db::commits().borrow();
-        let page = rankings.get((&db, commits), 1, &scope, Format::Html, &locale, render);
+        let page = rankings.get((&db, commits), 1, &scope, Format::Html, &reader, render);
         assert_ne!(page.await.unwrap().etag, tags[0]);
         assert!(rankings.readings.load(Ordering::Relaxed) > readings);
     }
@@ -421,14 +457,14 @@ mod tests {
             let (contest, _) = contest_with(db, 300).await;
             let rankings = Rankings::default();
             let ask = async || {
-                let (scope, locale) = (scope(None), text::current());
+                let (scope, reader) = (scope(None), text::reader());
                 let commits = *db::commits().borrow();
                 let page = rankings.get(
                     (db, commits),
                     contest,
                     &scope,
                     Format::Html,
-                    &locale,
+                    &reader,
                     render,
                 );
                 let page = page.await.unwrap();
@@ -454,19 +490,69 @@ mod tests {
         let db = Db::sqlite(&directory.path().join("site.db")).await.unwrap();
         db::migrate::migrate(&db).await.unwrap();
         let rankings = Rankings::default();
-        let locale = text::current();
+        let reader = text::reader();
         let scope = scope(None);
-        assert!(rankings.recent(1, &scope, Format::Html, &locale).is_none());
-        let page = rankings.get((&db, 0), 1, &scope, Format::Html, &locale, render);
+        assert!(rankings.recent(1, &scope, Format::Html, &reader).is_none());
+        let page = rankings.get((&db, 0), 1, &scope, Format::Html, &reader, render);
         let page = page.await.unwrap();
         db.begin().await.unwrap().commit().await.unwrap();
         let readings = rankings.readings.load(Ordering::Relaxed);
-        let recent = rankings.recent(1, &scope, Format::Html, &locale).unwrap();
+        let recent = rankings.recent(1, &scope, Format::Html, &reader).unwrap();
         assert!(Arc::ptr_eq(&recent, &page));
-        assert!(rankings.recent(2, &scope, Format::Html, &locale).is_none());
-        assert!(rankings.recent(1, &scope, Format::Json, &locale).is_none());
+        assert!(rankings.recent(2, &scope, Format::Html, &reader).is_none());
+        assert!(rankings.recent(1, &scope, Format::Json, &reader).is_none());
         assert_eq!(rankings.readings.load(Ordering::Relaxed), readings);
         tokio::time::sleep(RECENT).await;
-        assert!(rankings.recent(1, &scope, Format::Html, &locale).is_none());
+        assert!(rankings.recent(1, &scope, Format::Html, &reader).is_none());
+    }
+
+    #[test]
+    fn zones_share_a_ranking_until_it_is_frozen() {
+        use crate::core::zone::Zone;
+        use crate::db::contest::{RoundRules, rounds, update_rules};
+        use crate::db::tests::parts::contest_with;
+        with_each(async |db| {
+            let (contest, _) = contest_with(db, 1).await;
+            let rankings = Rankings::default();
+            let render: Render = |data, _, _| {
+                let zone = text::zone();
+                let times = data.rounds.iter().map(|one| zone.local(one.freeze_at));
+                format!("{:?}", times.collect::<Vec<_>>())
+            };
+            let ask = async |format, zone: &str| {
+                let reader = Reader {
+                    locale: text::current(),
+                    zone: Zone::of_name(zone).unwrap(),
+                };
+                let (scope, commits) = (scope(None), *db::commits().borrow());
+                let page = rankings.get((db, commits), contest, &scope, format, &reader, render);
+                let page = page.await.unwrap();
+                if let Some(recent) = rankings.recent(contest, &scope, format, &reader) {
+                    assert_eq!(recent.text, page.text);
+                }
+                page
+            };
+            let berlin = ask(Format::Html, "Europe/Berlin").await;
+            let tokyo = ask(Format::Html, "Asia/Tokyo").await;
+            assert!(Arc::ptr_eq(&berlin, &tokyo));
+
+            let mut tx = db.begin().await.unwrap();
+            for round in rounds(&mut tx, contest).await.unwrap() {
+                let rules = RoundRules {
+                    freeze_at: Time::now().before(Duration::from_secs(60)),
+                    ..round.rules()
+                };
+                update_rules(&mut tx, round.id, &rules).await.unwrap();
+            }
+            tx.commit().await.unwrap();
+            let berlin = ask(Format::Html, "Europe/Berlin").await;
+            let warsaw = ask(Format::Html, "Europe/Warsaw").await;
+            let tokyo = ask(Format::Html, "Asia/Tokyo").await;
+            assert!(Arc::ptr_eq(&berlin, &warsaw), "their clocks show the same");
+            assert!(tokyo.text.contains("JST") && !berlin.text.contains("JST"));
+            let first = ask(Format::Json, "Europe/Berlin").await;
+            let second = ask(Format::Json, "Asia/Tokyo").await;
+            assert!(Arc::ptr_eq(&first, &second));
+        });
     }
 }

@@ -40,6 +40,8 @@ account-email = E-Mail-Adresse (optional)
 account-totp = Einmalpasswörter
 account-tokens = Token für Programme
 account-sessions = Sitzungen
+account-time-zone-hint =
+    Alle Seiten zeigen Zeiten in dieser Zone und lesen die Zeiten, die Sie eingeben, in dieser Zone.
 session-begun = Begonnen
 session-ends = Endet
 session-address = Adresse

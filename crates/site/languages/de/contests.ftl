@@ -9,6 +9,9 @@ contests-earlier = Frühere Wettbewerbe
 contest-visible-members = Mitglieder
 contest-private = Privat: nur Mitglieder
 contest-public = Öffentlich: alle
+contest-time-zone-hint =
+    Die Seiten des Wettbewerbs zeigen Zeiten in dieser Zone. Wer in seinem Konto eine Zeitzone
+    gewählt hat, sieht Zeiten in jener Zone.
 contest-tab-problems = Aufgaben
 contest-tab-ranking = Rangliste
 contest-tab-members = Mitglieder
@@ -44,8 +47,7 @@ round-start-hint =
     Sie sehen die Aufgaben, sobald Ihre Uhr läuft. Die Uhr kann nicht angehalten werden.
 
 # The settings of rounds and of their problems.
-round-field-hint =
-    Zeiten sind in UTC angegeben. Ein leeres Feld bedeutet: kein Beginn oder kein Ende.
+round-field-hint = Ein leeres Feld bedeutet: kein Beginn oder kein Ende.
 round-field-full-results = Vollständige Ergebnisse ab
 round-field-full-results-empty =
     Leer: wenn die Runde beginnt, im ICPC-Modus wenn sie endet oder die eingefrorene

@@ -119,6 +119,11 @@ mistake-label-taken =
     Eine andere Aufgabe dieser Runde hat das Kürzel { $label }. Groß- und Kleinschreibung und
     Leerzeichen zählen nicht.
 mistake-time = „{ $text }“ ist keine Zeitangabe.
+mistake-time-skipped =
+    In der Zeitzone { $zone } gibt es die Zeit { $text } nicht, weil die Uhren dann vorgestellt
+    werden. Geben Sie eine frühere oder spätere Zeit an.
+mistake-unknown-zone =
+    Die Zeitzone „{ $name }“ gibt es nicht. Verwenden Sie einen Namen wie Europe/Berlin.
 mistake-number = „{ $text }“ ist keine Zahl.
 mistake-round-order = Eine Runde muss nach ihrem Beginn enden.
 mistake-personal-time = Die persönliche Zeit muss in Minuten angegeben werden.

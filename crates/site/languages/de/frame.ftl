@@ -6,7 +6,7 @@ number-group = .
 
 # The frame of all pages, and the navigation.
 frame-skip = Zum Inhalt springen
-frame-footer = millibox { $version }. Alle Zeiten sind in UTC angegeben.
+frame-footer = millibox { $version }. Alle Zeiten gelten in der Zeitzone { $zone }.
 frame-language = Sprache
 nav-pages = Seiten
 nav-breadcrumb = Navigationspfad

@@ -15,6 +15,16 @@ time-words = { $day }. { $month ->
     } { $year }, { $clock }
 time-always = von Anfang an
 time-never = nie
+
+# Time zones.
+time-zone = Zeitzone
+time-zone-of-site = Wie die Website ({ $zone })
+time-zone-of-page = Wie der Wettbewerb oder die Website
+zone-field-hint =
+    Zeiten in diesem Formular gelten in der Zeitzone { $zone }. Zeigen die Uhren eine Zeit zweimal,
+    weil sie zurückgestellt werden, so zählt die erste.
+
+# Durations.
 duration-seconds = { $seconds } s
 duration-minutes = { $minutes } min
 duration-minutes-seconds = { $minutes } min { $seconds } s

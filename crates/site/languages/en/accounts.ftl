@@ -39,6 +39,7 @@ account-email = E-mail address (optional)
 account-totp = One-time passwords
 account-tokens = Tokens for programs
 account-sessions = Sessions
+account-time-zone-hint = All pages show times, and read the times that you enter, in this zone.
 session-begun = Started
 session-ends = Ends
 session-address = Address

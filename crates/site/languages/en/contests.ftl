@@ -9,6 +9,9 @@ contests-earlier = Earlier contests
 contest-visible-members = Members
 contest-private = Private: only members
 contest-public = Public: everyone
+contest-time-zone-hint =
+    The pages of the contest show times in this zone. Users that have chosen a time zone in their
+    account see times in that zone.
 contest-tab-problems = Problems
 contest-tab-ranking = Ranking
 contest-tab-members = Members
@@ -43,7 +46,7 @@ round-start-early =
 round-start-hint = You see the problems once your clock runs. The clock cannot be stopped.
 
 # The settings of rounds and of their problems.
-round-field-hint = Times are in UTC. An empty field means no beginning or no end.
+round-field-hint = An empty field means no beginning or no end.
 round-field-full-results = Full results from
 round-field-full-results-empty =
     Empty: when the round begins, and in ICPC mode when it ends or, after a freeze, at the thaw

@@ -99,6 +99,10 @@ mistake-submission-target = Name either round_problem or problem.
 mistake-label-taken =
     Another problem of this round has the label { $label }. Case and spaces do not count.
 mistake-time = "{ $text }" is not a time.
+mistake-time-skipped =
+    In the time zone { $zone }, the time { $text } does not exist, because the clocks are put forward
+    then. Enter an earlier or a later time.
+mistake-unknown-zone = There is no time zone "{ $name }". Use a name such as Europe/Berlin.
 mistake-number = "{ $text }" is not a number.
 mistake-round-order = A round must end after it begins.
 mistake-personal-time = A personal time must be a number of minutes.

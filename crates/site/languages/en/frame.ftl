@@ -6,7 +6,7 @@ number-group = ,
 
 # The frame of all pages, and the navigation.
 frame-skip = Skip to the content
-frame-footer = millibox { $version }. All times are in UTC.
+frame-footer = millibox { $version }. Times are in the time zone { $zone }.
 frame-language = Language
 nav-pages = Pages
 nav-breadcrumb = Breadcrumb

@@ -15,6 +15,16 @@ time-words = { $day } { $month ->
     } { $year }, { $clock }
 time-always = from the start
 time-never = never
+
+# Time zones.
+time-zone = Time zone
+time-zone-of-site = As the site ({ $zone })
+time-zone-of-page = As the contest or the site
+zone-field-hint =
+    Times in this form are in the time zone { $zone }. If the clocks show a time twice because they
+    are put back, the first time counts.
+
+# Durations.
 duration-seconds = { $seconds } s
 duration-minutes = { $minutes } min
 duration-minutes-seconds = { $minutes } min { $seconds } s

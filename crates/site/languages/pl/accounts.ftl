@@ -40,6 +40,8 @@ account-email = Adres e-mail (opcjonalnie)
 account-totp = Hasła jednorazowe
 account-tokens = Tokeny dla programów
 account-sessions = Sesje
+account-time-zone-hint =
+    Wszystkie strony pokazują czasy w tej strefie i w niej odczytują czasy, które podajesz.
 session-begun = Rozpoczęta
 session-ends = Kończy się
 session-address = Adres

@@ -9,6 +9,9 @@ contests-earlier = Wcześniejsze konkursy
 contest-visible-members = Członkowie
 contest-private = Prywatny: tylko członkowie
 contest-public = Publiczny: wszyscy
+contest-time-zone-hint =
+    Strony zawodów pokazują czasy w tej strefie. Użytkownicy, którzy na swoim koncie wybrali strefę
+    czasową, widzą czasy w tamtej strefie.
 contest-tab-problems = Zadania
 contest-tab-ranking = Ranking
 contest-tab-members = Członkowie
@@ -43,7 +46,7 @@ round-start-early =
 round-start-hint = Zadania zobaczysz po uruchomieniu zegara. Zegara nie można zatrzymać.
 
 # The settings of rounds and of their problems.
-round-field-hint = Czasy podaje się w UTC. Puste pole oznacza brak początku albo końca.
+round-field-hint = Puste pole oznacza brak początku albo końca.
 round-field-full-results = Pełne wyniki od
 round-field-full-results-empty =
     Puste: od początku rundy, a w trybie ICPC od jej końca lub, po zamrożeniu, od odmrożenia

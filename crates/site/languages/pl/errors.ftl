@@ -106,6 +106,10 @@ mistake-submission-target = Podaj albo round_problem, albo problem.
 mistake-label-taken =
     Inne zadanie tej rundy ma oznaczenie { $label }. Wielkość liter i odstępy nie mają znaczenia.
 mistake-time = „{ $text }” nie jest czasem.
+mistake-time-skipped =
+    W strefie czasowej { $zone } czas { $text } nie istnieje, bo zegary są wtedy przestawiane do
+    przodu. Podaj czas wcześniejszy albo późniejszy.
+mistake-unknown-zone = Nie ma strefy czasowej „{ $name }”. Użyj nazwy takiej jak Europe/Warsaw.
 mistake-number = „{ $text }” nie jest liczbą.
 mistake-round-order = Koniec rundy musi przypadać po jej początku.
 mistake-personal-time = Czas indywidualny podaje się w minutach.

@@ -6,7 +6,7 @@ number-group = { "\u00A0" }
 
 # The frame of all pages, and the navigation.
 frame-skip = Przejdź do treści
-frame-footer = millibox { $version }. Wszystkie czasy podano w UTC.
+frame-footer = millibox { $version }. Czasy podano w strefie { $zone }.
 frame-language = Język
 nav-pages = Strony
 nav-breadcrumb = Ścieżka nawigacji

@@ -15,6 +15,16 @@ time-words = { $day } { $month ->
     } { $year }, { $clock }
 time-always = od początku
 time-never = nigdy
+
+# Time zones.
+time-zone = Strefa czasowa
+time-zone-of-site = Jak witryna ({ $zone })
+time-zone-of-page = Jak zawody albo witryna
+zone-field-hint =
+    Czasy w tym formularzu podaje się w strefie { $zone }. Jeśli przy cofnięciu zegarów jakaś godzina
+    występuje dwa razy, liczy się pierwsza.
+
+# Durations.
 duration-seconds = { $seconds } s
 duration-minutes = { $minutes } min
 duration-minutes-seconds = { $minutes } min { $seconds } s

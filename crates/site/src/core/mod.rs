@@ -45,3 +45,4 @@ pub mod uploads;
 pub mod verdict;
 pub mod visibility;
 pub mod work;
+pub mod zone;

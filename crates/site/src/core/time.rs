@@ -39,27 +39,6 @@ impl Time {
         Time(self.0.saturating_sub(passed))
     }
 
-    /// Reads the value of a form field: `2026-05-01T10:00`, with or without seconds, in UTC.
-    pub fn of_field(text: &str) -> Option<Time> {
-        let text = text.trim();
-        let whole = match text.len() {
-            16 => format!("{text}:00Z"),
-            19 => format!("{text}Z"),
-            _ => return None,
-        };
-        let time = humantime::parse_rfc3339_weak(&whole).ok()?;
-        let passed = time.duration_since(UNIX_EPOCH).ok()?;
-        Some(Time(i64::try_from(passed.as_micros()).ok()?))
-    }
-
-    /// The value for a form field; empty for "always" and "never".
-    pub fn field(self) -> String {
-        match self.rfc3339() {
-            Some(text) => text.trim_end_matches('Z').to_owned(),
-            None => String::new(),
-        }
-    }
-
     /// The machine-readable text, unless this is "always" or "never".
     pub fn rfc3339(self) -> Option<String> {
         let seconds = self.0.div_euclid(MICROSECONDS);
@@ -71,6 +50,7 @@ impl Time {
     }
 }
 
+/// The time in UTC, for logs and exports.
 impl Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rfc3339() {
@@ -90,32 +70,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn field_and_time_agree() {
-        let time = Time::of_field("2026-05-01T10:00").unwrap();
-        assert_eq!(time, Time(1_777_629_600_000_000));
-        assert_eq!(time.field(), "2026-05-01T10:00:00");
-        assert_eq!(Time::of_field("2026-05-01T10:00:00"), Some(time));
+    fn machine_readable_text_is_in_utc_and_limits_have_none() {
+        let time = Time(1_777_629_600_000_001);
+        assert_eq!(time.rfc3339().as_deref(), Some("2026-05-01T10:00:00Z"));
         assert_eq!(time.to_string(), "2026-05-01 10:00:00 UTC");
-    }
-
-    #[test]
-    fn field_of_other_text_is_no_time() {
-        for text in [
-            "",
-            "now",
-            "2026-05-01",
-            "2026-13-01T10:00",
-            "2026-05-01T10:00+01",
-        ] {
-            assert_eq!(Time::of_field(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn limits_have_words_and_empty_fields() {
         assert_eq!(Time::ALWAYS.to_string(), "always");
         assert_eq!(Time::NEVER.to_string(), "never");
-        assert_eq!(Time::NEVER.field(), "");
+        for limit in [Time::ALWAYS, Time::NEVER, Time(-1)] {
+            assert_eq!(limit.rfc3339(), None, "{limit:?}");
+        }
         assert_eq!(Time::NEVER.after(Duration::from_secs(1)), Time::NEVER);
     }
 }

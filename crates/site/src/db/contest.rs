@@ -48,6 +48,8 @@ record! {
         balloons_in_freeze: bool,
         /// Whether contestants may print.
         printing: bool,
+        /// The name of the time zone of its pages; `None` for that of the site.
+        time_zone: Option<String>,
     }
 }
 
@@ -179,7 +181,7 @@ pub struct RoundRules {
 macro_rules! contests {
     ($rest:literal) => {
         concat!(
-            "SELECT id, name, visibility, balloons_in_freeze, printing FROM contest ",
+            "SELECT id, name, visibility, balloons_in_freeze, printing, time_zone FROM contest ",
             $rest
         )
     };
@@ -222,6 +224,15 @@ pub async fn update(tx: &mut Tx, id: i64, name: &str, visibility: Visibility) ->
     tx.execute(
         "UPDATE contest SET name = $2, visibility = $3 WHERE id = $1",
         values![id, name, visibility],
+    )
+    .await
+}
+
+/// Changes the time zone of a contest's pages; `None` for that of the site.
+pub async fn set_time_zone(tx: &mut Tx, id: i64, zone: Option<&str>) -> Result<u64> {
+    tx.execute(
+        "UPDATE contest SET time_zone = $2 WHERE id = $1",
+        values![id, zone.map(str::to_owned)],
     )
     .await
 }

@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/013.sql"),
     include_str!("migrations/014.sql"),
     include_str!("migrations/015.sql"),
+    include_str!("migrations/016.sql"),
 ];
 
 /// Triggers that follow on the text of a migration, by its number.

@@ -383,6 +383,14 @@ fn contest_has_rounds_problems_members_and_a_link() {
         contest::update(&mut tx, id, "Cup", contest::Visibility::Public)
             .await
             .unwrap();
+        for zone in [None, Some("Europe/Berlin")] {
+            contest::set_time_zone(&mut tx, id, zone).await.unwrap();
+            let found = contest::by_id(&mut tx, id).await.unwrap().unwrap();
+            assert_eq!(found.time_zone.as_deref(), zone);
+            user::set_time_zone(&mut tx, bob, zone).await.unwrap();
+            let found = user::by_id(&mut tx, bob).await.unwrap().unwrap();
+            assert_eq!(found.time_zone.as_deref(), zone);
+        }
         contest::join(&mut tx, id, bob, MemberRole::Contestant, NOW)
             .await
             .unwrap();

@@ -39,14 +39,17 @@ record! {
         disabled_at: Option<Time>,
         /// The tag of the language that the user has chosen.
         locale: Option<String>,
+        /// The name of the time zone that the user has chosen; `None` for that of the contest or
+        /// the site.
+        time_zone: Option<String>,
     }
 }
 
 macro_rules! columns {
     ($rest:literal) => {
         concat!(
-            "SELECT id, login, name, email, password, role, created_at, disabled_at, locale ",
-            "FROM users ",
+            "SELECT id, login, name, email, password, role, created_at, disabled_at, locale, ",
+            "time_zone FROM users ",
             $rest
         )
     };
@@ -152,6 +155,15 @@ pub async fn set_locale(tx: &mut Tx, id: i64, tag: &str) -> Result<u64> {
     tx.execute(
         "UPDATE users SET locale = $2 WHERE id = $1",
         values![id, tag],
+    )
+    .await
+}
+
+/// Changes the time zone of the pages; `None` for that of the contest or the site.
+pub async fn set_time_zone(tx: &mut Tx, id: i64, zone: Option<&str>) -> Result<u64> {
+    tx.execute(
+        "UPDATE users SET time_zone = $2 WHERE id = $1",
+        values![id, zone.map(str::to_owned)],
     )
     .await
 }

@@ -9,13 +9,16 @@
 //! | --- | --- |
 //! | `locale` | a language with its messages, and the set of languages of the site |
 //! | `message` | messages, their arguments, and how they become text |
-//! | `current` | the language in which the current request is answered |
+//! | `current` | the language and the time zone of the current request |
 
 mod current;
 mod locale;
 mod message;
 
-pub use current::{Request, at_once, back_to, current, request, scope, set_language};
+pub use current::{
+    Reader, Request, at_once, back_to, current, reader, request, scope, set_contest_zone,
+    set_language, set_user_zone, zone,
+};
 pub use locale::{Locale, Locales};
 pub use message::{Message, score};
 
@@ -31,14 +34,17 @@ pub mod t {
 mod tests {
     use super::locale::LocaleError;
     use super::*;
-    use std::sync::Arc;
+    use crate::core::zone::Zone;
 
     /// The messages that the languages of this program lack.
     const FAULTS: &[&str] = include!(concat!(env!("OUT_DIR"), "/faults.rs"));
 
-    fn locale(tag: &str) -> Arc<Locale> {
+    fn reader(tag: &str) -> Reader {
         let locales = Locales::built_in();
-        locales.find(tag).expect("a language").clone()
+        Reader {
+            locale: locales.find(tag).expect("a language").clone(),
+            zone: Zone::UTC,
+        }
     }
 
     fn shown(message: &dyn Message) -> String {
@@ -64,7 +70,7 @@ mod tests {
     #[test]
     fn plurals_and_numbers_follow_the_language() {
         let text = |tag: &str, seconds: u64| {
-            at_once(&locale(tag), || shown(&t::ErrorTooOftenDetail { seconds }))
+            at_once(&reader(tag), || shown(&t::ErrorTooOftenDetail { seconds }))
         };
         assert!(text("en", 1).ends_with("in 1 second."), "{}", text("en", 1));
         assert!(text("en", 12_345).ends_with("in 12,345 seconds."));
@@ -76,7 +82,7 @@ mod tests {
 
     #[test]
     fn problems_of_programs_are_english_also_inside() {
-        at_once(&locale("de"), || {
+        at_once(&reader("de"), || {
             let error = t::RosterInFile {
                 file: "teams",
                 detail: t::MistakeEmail,
@@ -97,8 +103,8 @@ mod tests {
     #[test]
     fn points_have_the_decimal_mark_of_the_language() {
         let points = crate::core::score::Score(33_300_000);
-        assert_eq!(at_once(&locale("en"), || score(points)), "33.3");
-        assert_eq!(at_once(&locale("de"), || score(points)), "33,3");
+        assert_eq!(at_once(&reader("en"), || score(points)), "33.3");
+        assert_eq!(at_once(&reader("de"), || score(points)), "33,3");
     }
 
     #[test]
@@ -124,9 +130,12 @@ mod tests {
         std::fs::write(&file, "language-name = Français\nsign-in = Se connecter\n")
             .expect("a file");
         let locales = Locales::with_directory(directory.path(), "fr").expect("languages");
-        let french = locales.find("fr").expect("French").clone();
+        let french = Reader {
+            locale: locales.find("fr").expect("French").clone(),
+            zone: Zone::UTC,
+        };
         assert_eq!(locales.default_locale().tag(), "fr");
-        assert_eq!(french.name(), "Français");
+        assert_eq!(french.locale.name(), "Français");
         at_once(&french, || {
             assert_eq!(shown(&t::SignIn), "Se connecter");
             assert_eq!(shown(&t::SignUp), "Sign up");

@@ -37,6 +37,7 @@ mod statements;
 mod states;
 mod talk;
 mod uploads;
+mod zones;
 
 use support::contest::{Contest, contestant, first_admin, make_contest, round, submit};
 use support::{Browser, Site, with_each};

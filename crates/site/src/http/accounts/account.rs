@@ -1,12 +1,14 @@
-//! The account of the signed-in user: name, e-mail address and sessions.
+//! The account of the signed-in user: name, e-mail address, time zone and sessions.
 
 use crate::core::account::{self, MAX_NAME};
 use crate::core::time::Time;
+use crate::core::zone::Zone;
 use crate::db::{session, user};
 use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::parts::time;
+use crate::http::web::zones::{read_choice, zone_choice};
 use crate::text::t;
 use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
@@ -29,6 +31,9 @@ pub struct Profile {
     name: String,
     #[serde(default)]
     email: String,
+    /// The name of the time zone; empty for that of the contest or the site. Only users change it,
+    /// and it is not changed if it is absent.
+    time_zone: Option<String>,
 }
 
 impl Profile {
@@ -63,6 +68,8 @@ pub async fn show(Ctx { app, session }: Ctx) -> Page {
         }
         form.fields method="post" {
             (profile_inputs(&user.name, user.email.as_deref()))
+            (zone_choice(t::TimeZoneOfPage, user.time_zone.as_deref()))
+            p.hint { (t::AccountTimeZoneHint) }
             button { (t::Save) }
         }
         h2 { (t::AccountSessions) }
@@ -92,8 +99,12 @@ pub async fn show(Ctx { app, session }: Ctx) -> Page {
 pub async fn change(Ctx { app, session }: Ctx, Form(form): Form<Profile>) -> Page {
     let id = session.user_id()?;
     let (name, email) = form.read()?;
+    let zone = form.time_zone.as_deref().map(read_choice).transpose()?;
     let mut tx = app.db.begin().await?;
     user::set_profile(&mut tx, id, name, email).await?;
+    if let Some(zone) = zone {
+        user::set_time_zone(&mut tx, id, zone.as_ref().map(Zone::name)).await?;
+    }
     tx.commit().await?;
     Ok(Redirect::to("/account").into_response())
 }

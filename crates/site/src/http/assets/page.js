@@ -2,6 +2,7 @@
 // keyboard.
 
 const clock = document.getElementById('clock');
+const clockZone = document.getElementById('clock-zone');
 // How far the server's clock is ahead of the browser's, in milliseconds.
 const ahead = clock ? Number(clock.dataset.now) - Date.now() : 0;
 const two = (number) => String(number).padStart(2, '0');
@@ -38,9 +39,18 @@ function endCountdown(left) {
   }, Math.max(0, left) + least + Math.random() * spread);
 }
 
+// Shows the time in the zone that the server has chosen. The clocks of the zone may be changed
+// while the page is open.
+function showClock(now) {
+  const { offset, next, nextOffset, nextZone } = clock.dataset;
+  const isChanged = next !== undefined && now >= Number(next);
+  const local = new Date(now + Number(isChanged ? nextOffset : offset) * 1000);
+  clock.textContent = local.toISOString().slice(11, 19);
+  if (isChanged) clockZone.textContent = nextZone;
+}
+
 function tick() {
-  const now = new Date(Date.now() + ahead);
-  if (clock) clock.textContent = now.toISOString().slice(11, 19);
+  if (clock) showClock(Date.now() + ahead);
   for (const element of document.querySelectorAll('time[data-until]')) {
     const left = leftOf(element);
     element.textContent = spanWords(left);

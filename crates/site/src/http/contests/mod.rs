@@ -28,6 +28,7 @@ pub mod view;
 
 use crate::app::App;
 use crate::core::time::Time;
+use crate::core::zone::Zone;
 use crate::db::contest::{self, MemberRole, Visibility};
 use crate::http::problems::{MAX_NAME, Place};
 use crate::http::web::context::{Checked, Ctx};
@@ -36,6 +37,7 @@ use crate::http::web::layout::{crumbs, page};
 use crate::http::web::parts::{PAGE_ROWS, button_link, check_name, empty, select};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
+use crate::http::web::zones::{read_choice, zone_choice};
 use crate::text::t;
 use axum::Router;
 use axum::extract::{Form, Query};
@@ -208,12 +210,26 @@ pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page
 pub struct Fields {
     name: String,
     visibility: Visibility,
+    /// The name of the time zone; empty for that of the site. It is not changed if it is absent.
+    time_zone: Option<String>,
 }
 
-fn inputs(name: &str, visibility: Visibility) -> Markup {
+impl Fields {
+    /// The new time zone, if it is changed.
+    fn time_zone(&self) -> Page<Option<Option<Zone>>> {
+        self.time_zone.as_deref().map(read_choice).transpose()
+    }
+}
+
+fn inputs(app: &App, name: &str, visibility: Visibility, time_zone: Option<&str>) -> Markup {
+    let site = t::TimeZoneOfSite {
+        zone: app.zone.name(),
+    };
     html! {
         label { (t::Name) input name="name" value=(name) required maxlength=(MAX_NAME); }
         (select("visibility", t::VisibleTo, &VISIBILITIES, visibility.text()))
+        (zone_choice(site, time_zone))
+        p.hint { (t::ContestTimeZoneHint) }
     }
 }
 
@@ -228,7 +244,7 @@ fn check(fields: &Fields, before: Visibility, session: &Session) -> Page<()> {
 }
 
 /// `GET /contests/new`.
-pub async fn form(session: Session) -> Page {
+pub async fn form(Ctx { app, session }: Ctx) -> Page {
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
     }
@@ -236,7 +252,7 @@ pub async fn form(session: Session) -> Page {
         (crumbs(&[("/contests", &t::Contests)], t::ContestsAdd))
         h1 { (t::ContestsAdd) }
         form.fields method="post" {
-            (inputs("", Visibility::Private))
+            (inputs(&app, "", Visibility::Private, None))
             button { (t::ContestsAddButton) }
         }
     };
@@ -250,22 +266,25 @@ pub async fn create(Ctx { app, session }: Ctx, Form(fields): Form<Fields>) -> Pa
         return Err(PageError::NotFound);
     }
     check(&fields, Visibility::Private, &session)?;
+    let zone = fields.time_zone()?.flatten();
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     let id = contest::insert(&mut tx, fields.name.trim(), fields.visibility, now).await?;
+    contest::set_time_zone(&mut tx, id, zone.as_ref().map(Zone::name)).await?;
     contest::join(&mut tx, id, user, MemberRole::Owner, now).await?;
     tx.commit().await?;
     Ok(Redirect::to(&format!("/contests/{id}/edit")).into_response())
 }
 
 /// `GET /contests/{id}/edit`.
-pub async fn edit_form(Managed(Ctx { session, .. }, view): Managed) -> Page {
+pub async fn edit_form(Managed(Ctx { app, session }, view): Managed) -> Page {
     let id = view.contest.id;
+    let time_zone = view.contest.time_zone.as_deref();
     let main = html! {
         (view.top(&session, Some(&t::Settings)))
         h2 { (t::Settings) }
         form.fields method="post" {
-            (inputs(&view.contest.name, view.contest.visibility))
+            (inputs(&app, &view.contest.name, view.contest.visibility, time_zone))
             button { (t::Save) }
         }
         div.actions {
@@ -290,11 +309,15 @@ pub async fn edit(
     Checked(Managed(Ctx { app, session }, view), Form(fields)): Checked<Managed, Form<Fields>>,
 ) -> Page {
     let id = view.contest.id;
+    let zone = fields.time_zone()?;
     let mut tx = app.db.begin().await?;
     let found = contest::by_id(&mut tx, id).await?;
     let found = found.ok_or(PageError::NotFound)?;
     check(&fields, found.visibility, &session)?;
     contest::update(&mut tx, id, fields.name.trim(), fields.visibility).await?;
+    if let Some(zone) = zone {
+        contest::set_time_zone(&mut tx, id, zone.as_ref().map(Zone::name)).await?;
+    }
     tx.commit().await?;
     Ok(Redirect::to(&format!("/contests/{id}")).into_response())
 }

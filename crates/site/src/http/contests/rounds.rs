@@ -18,7 +18,8 @@ use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{PAGE_ROWS, check_name, select, statement};
-use crate::text::t;
+use crate::http::web::zones::{form_zone, read_time, time_input, zone_field};
+use crate::text::{self, t};
 use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
@@ -43,48 +44,50 @@ pub struct Fields {
     ends: String,
     full_results: String,
     ranking_from: String,
+    /// The zone of the times.
+    #[serde(default)]
+    zone: String,
 }
 
 /// The inputs of a round.
 pub fn inputs(round: Option<&Round>) -> Markup {
-    let value = |time: fn(&Round) -> Time| round.map(|round| time(round).field());
+    let zone = text::zone();
+    let input = |name: &str, label: &dyn Render, time: fn(&Round) -> Time, hint: Markup| {
+        time_input(&zone, (name, label), round.map(time), false, hint)
+    };
+    let full_hint = html! { span.hint { (t::RoundFieldFullResultsEmpty) } };
+    let ranking_hint = html! { span.hint { (t::RoundFieldEmpty) } };
     html! {
         label { (t::Name)
             input name="name" required maxlength=(MAX_NAME)
                 value=[round.map(|round| &round.name)]; }
         p.hint { (t::RoundFieldHint) }
+        (zone_field(&zone))
         div.pair {
-            label { (t::RoundBegins) input name="begins" type="datetime-local" step="1"
-                value=[value(|round| round.begins)]; }
-            label { (t::RoundEnds) input name="ends" type="datetime-local" step="1"
-                value=[value(|round| round.ends)]; }
-            label { (t::RoundFieldFullResults)
-                input name="full_results" type="datetime-local" step="1"
-                    value=[value(|round| round.full_results)];
-                span.hint { (t::RoundFieldFullResultsEmpty) } }
-            label { (t::RoundFieldRanking)
-                input name="ranking_from" type="datetime-local" step="1"
-                    value=[value(|round| round.ranking_from)];
-                span.hint { (t::RoundFieldEmpty) } }
+            (input("begins", &t::RoundBegins, |round| round.begins, html! {}))
+            (input("ends", &t::RoundEnds, |round| round.ends, html! {}))
+            (input("full_results", &t::RoundFieldFullResults, |round| round.full_results,
+                full_hint))
+            (input("ranking_from", &t::RoundFieldRanking, |round| round.ranking_from,
+                ranking_hint))
         }
     }
 }
 
 impl Fields {
-    fn read(&self) -> Page<RoundFields> {
+    /// Reads the fields of a new round, or the changed fields of a round.
+    fn read(&self, round: Option<&Round>) -> Page<RoundFields> {
         check_name(&self.name, MAX_NAME)?;
-        let time = |text: &str, empty: Time| match text.trim() {
-            "" => Ok(empty),
-            text => Time::of_field(text).ok_or_else(|| Mistake::Time {
-                text: text.to_owned(),
-            }),
+        let zone = form_zone(&self.zone)?;
+        let time = |text: &str, stored: fn(&Round) -> Time, empty: Time| {
+            read_time(&zone, text, round.map(stored), empty)
         };
         let fields = RoundFields {
             name: self.name.trim().to_owned(),
-            begins: time(&self.begins, Time::ALWAYS)?,
-            ends: time(&self.ends, Time::NEVER)?,
-            full_results: time(&self.full_results, Time::ALWAYS)?,
-            ranking_from: time(&self.ranking_from, Time::ALWAYS)?,
+            begins: time(&self.begins, |round| round.begins, Time::ALWAYS)?,
+            ends: time(&self.ends, |round| round.ends, Time::NEVER)?,
+            full_results: time(&self.full_results, |round| round.full_results, Time::ALWAYS)?,
+            ranking_from: time(&self.ranking_from, |round| round.ranking_from, Time::ALWAYS)?,
         };
         if fields.ends <= fields.begins {
             return Err(Mistake::RoundOrder.into());
@@ -98,7 +101,7 @@ pub async fn create(
     Checked(Managed(Ctx { app, .. }, view), Form(fields)): Checked<Managed, Form<Fields>>,
 ) -> Page {
     let id = view.contest.id;
-    let fields = fields.read()?;
+    let fields = fields.read(None)?;
     let mut tx = app.db.begin().await?;
     let round = contest::insert_round(&mut tx, id, &fields).await?;
     tx.commit().await?;
@@ -230,7 +233,7 @@ pub async fn edit(
     >,
 ) -> Page {
     let id = round.id;
-    let fields = fields.read()?;
+    let fields = fields.read(Some(&round))?;
     let mut tx = app.db.begin().await?;
     contest::update_round(&mut tx, id, &fields).await?;
     tx.commit().await?;

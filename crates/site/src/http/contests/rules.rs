@@ -9,7 +9,8 @@ use crate::http::web::error::{Page, PageError};
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{select, time};
 use crate::http::web::refusal::Refusal;
-use crate::text::t;
+use crate::http::web::zones::{form_zone, read_time, time_input, zone_field};
+use crate::text::{self, t};
 use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
@@ -28,19 +29,18 @@ pub struct Fields {
     window_minutes: String,
     freeze_at: String,
     thaw_at: String,
+    /// The zone of the times.
+    #[serde(default)]
+    zone: String,
 }
 
 /// The forms on the page of a round.
 pub fn forms(round: &Round, access: ContestAccess) -> Markup {
     let now = Time::now();
     let window = round.window_seconds.map(|seconds| seconds / 60);
+    let zone = text::zone();
     let field = |name: &str, label: &dyn Render, value: Time| {
-        html! {
-            label { (label)
-                input name=(name) type="datetime-local" step="1" value=(value.field())
-                    readonly[!access.own];
-            }
-        }
+        time_input(&zone, (name, label), Some(value), !access.own, html! {})
     };
     html! {
         h2 #rules { (t::RulesTitle) }
@@ -52,6 +52,7 @@ pub fn forms(round: &Round, access: ContestAccess) -> Markup {
             label { (t::RulesWindow)
                 input name="window_minutes" type="number" min="1" value=[window]; }
             p.hint { (t::RulesWindowHint) }
+            (zone_field(&zone))
             (field("freeze_at", &t::RulesFreeze, round.freeze_at))
             (field("thaw_at", &t::RulesThaw, round.thaw_at))
             button { (t::RulesSave) }
@@ -69,12 +70,8 @@ pub fn forms(round: &Round, access: ContestAccess) -> Markup {
 
 impl Fields {
     fn read(&self, round: &Round, access: ContestAccess) -> Page<RoundRules> {
-        let time = |text: &str| match text.trim() {
-            "" => Ok(Time::NEVER),
-            text => Time::of_field(text).ok_or_else(|| Mistake::Time {
-                text: text.to_owned(),
-            }),
-        };
+        let zone = form_zone(&self.zone)?;
+        let time = |text: &str, stored: Time| read_time(&zone, text, Some(stored), Time::NEVER);
         let window_seconds = match self.window_minutes.trim() {
             "" => None,
             text => match text.parse::<i64>() {
@@ -85,17 +82,13 @@ impl Fields {
         if !(0..=MAX_MINUTES).contains(&self.penalty_minutes) {
             return Err(Mistake::Penalty.into());
         }
-        let mut rules = RoundRules {
+        let rules = RoundRules {
             mode: self.mode,
             penalty_minutes: self.penalty_minutes,
-            freeze_at: time(&self.freeze_at)?,
-            thaw_at: time(&self.thaw_at)?,
+            freeze_at: time(&self.freeze_at, round.freeze_at)?,
+            thaw_at: time(&self.thaw_at, round.thaw_at)?,
             window_seconds,
         };
-        // The form has whole seconds, but the button stores a more exact time.
-        if rules.thaw_at.field() == round.thaw_at.field() {
-            rules.thaw_at = round.thaw_at;
-        }
         let is_bounded = round.begins != Time::ALWAYS;
         if rules.mode == Mode::Icpc && !is_bounded {
             return Err(Mistake::IcpcNeedsBegin.into());

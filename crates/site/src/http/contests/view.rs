@@ -14,7 +14,7 @@ use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, nav_link};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
-use crate::text::t;
+use crate::text::{self, t};
 use maud::{Markup, Render, html};
 use std::sync::Arc;
 
@@ -65,8 +65,16 @@ pub struct News {
 }
 
 impl ContestView {
-    /// A contest that the viewer may see.
+    /// The contest to which a page belongs, if the viewer may see it. The page shows times in the
+    /// zone of the contest, unless the viewer has chosen a zone.
     pub async fn of(app: &App, session: &Session, id: i64) -> Page<ContestView> {
+        let view = ContestView::find(app, session, id).await?;
+        text::set_contest_zone(view.contest.time_zone.as_deref());
+        Ok(view)
+    }
+
+    /// A contest that the viewer may see, for a page that does not belong to it.
+    pub async fn find(app: &App, session: &Session, id: i64) -> Page<ContestView> {
         let contest = contest::by_id(&app.db, id)
             .await?
             .ok_or(PageError::NotFound)?;

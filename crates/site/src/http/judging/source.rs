@@ -33,15 +33,16 @@ pub async fn shown(
     source: Source,
     previous: Option<(i64, Source)>,
 ) -> Page<Arc<Shown>> {
-    let locale = text::current();
+    let reader = text::reader();
     let number = previous.as_ref().map(|(number, _)| *number);
-    let key = (one.id, number, locale.tag().to_owned());
+    // A source contains no times, so all time zones share it.
+    let key = (one.id, number, reader.locale.tag().to_owned());
     if let Some(kept) = app.sources.get(&key) {
         return Ok(kept);
     }
     let language = one.language.clone();
     let render = move || {
-        text::at_once(&locale, || Shown {
+        text::at_once(&reader, || Shown {
             view: view(&source, &language),
             changes: previous.map(|(_, old)| changes(&old, &source)),
         })

@@ -43,8 +43,12 @@ pub async fn find(
     let one = submission::by_id(&app.db, id)
         .await?
         .ok_or(PageError::NotFound)?;
-    let (round_problem, visible) = SubmissionView::new(app, session).of(&one).await?;
+    let mut view = SubmissionView::new(app, session);
+    let (round_problem, visible) = view.of(&one).await?;
     if visible.page {
+        if let Some(problem) = &round_problem {
+            text::set_contest_zone(view.zone(problem).await?.as_deref());
+        }
         Ok((one, round_problem, visible))
     } else {
         Err(PageError::NotFound)

@@ -13,13 +13,21 @@ use crate::http::web::error::{Page, PageError};
 use crate::http::web::session::Session;
 use std::collections::HashMap;
 
+/// What the parts of submissions need of a contest.
+#[derive(Clone, Default)]
+struct Known {
+    /// Whether the viewer manages the contest.
+    manages: bool,
+    /// The name of its time zone.
+    zone: Option<String>,
+}
+
 /// Determines what one viewer sees.
 pub struct SubmissionView<'a> {
     app: &'a App,
     session: &'a Session,
     problems: HashMap<i64, Option<RoundProblem>>,
-    /// Whether the viewer manages a contest.
-    manages: HashMap<i64, bool>,
+    contests: HashMap<i64, Known>,
     /// Whether the viewer belongs to a team.
     teams: HashMap<i64, bool>,
     /// The full results by participant and round.
@@ -33,7 +41,7 @@ impl<'a> SubmissionView<'a> {
             app,
             session,
             problems: HashMap::new(),
-            manages: HashMap::new(),
+            contests: HashMap::new(),
             teams: HashMap::new(),
             full_results: HashMap::new(),
         }
@@ -47,7 +55,7 @@ impl<'a> SubmissionView<'a> {
             None => None,
         };
         let manages = match &problem {
-            Some(problem) => Some(self.manages(problem.contest_id).await?),
+            Some(problem) => Some(self.contest(problem.contest_id).await?.manages),
             None => None,
         };
         let teammate = self.is_teammate(one.participant_id).await?;
@@ -93,17 +101,25 @@ impl<'a> SubmissionView<'a> {
         Ok(found)
     }
 
-    async fn manages(&mut self, contest: i64) -> Page<bool> {
-        if let Some(known) = self.manages.get(&contest) {
-            return Ok(*known);
+    /// The name of the time zone of the problem's contest.
+    pub async fn zone(&mut self, problem: &RoundProblem) -> Page<Option<String>> {
+        Ok(self.contest(problem.contest_id).await?.zone)
+    }
+
+    async fn contest(&mut self, contest: i64) -> Page<Known> {
+        if let Some(known) = self.contests.get(&contest) {
+            return Ok(known.clone());
         }
-        let found = match ContestView::of(self.app, self.session, contest).await {
-            Ok(view) => view.access.manage,
+        let found = match ContestView::find(self.app, self.session, contest).await {
+            Ok(view) => Known {
+                manages: view.access.manage,
+                zone: view.contest.time_zone,
+            },
             // A former member still sees their own submissions.
-            Err(PageError::NotFound) => false,
+            Err(PageError::NotFound) => Known::default(),
             Err(error) => return Err(error),
         };
-        self.manages.insert(contest, found);
+        self.contests.insert(contest, found.clone());
         Ok(found)
     }
 

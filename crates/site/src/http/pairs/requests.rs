@@ -363,7 +363,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         field.into_iter().collect::<Vec<_>>()
     };
     Some(match route {
-        "/account" => form! {"name": word, "email": ""},
+        "/account" => form! {"name": word, "email": "", "time_zone": "Europe/Berlin"},
         "/account/tokens" => form! {"name": word, "scope": "read", "days": 1},
         "/account/totp/confirm" | "/sign-in/code" => form! {"code": "000000"},
         "/account/totp/new" => form! {"password": PASSWORD},
@@ -404,7 +404,10 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
             Some(("a.txt", SOURCE.into())),
         ),
         "/contests/new" | "/contests/{id}/edit" => {
-            form! {"name": word, "visibility": if coin(random) { "private" } else { "public" }}
+            form! {
+                "name": word, "visibility": if coin(random) { "private" } else { "public" },
+                "time_zone": if coin(random) { "" } else { "Europe/Berlin" },
+            }
         }
         "/contests/{id}/announcements" | "/contests/{id}/clarifications" => {
             form! {"text": word, "problem": ""}

@@ -12,7 +12,7 @@ use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
 use crate::http::web::live::{Seat, changes, differences};
-use crate::http::web::parts::{PAGE_ROWS, time};
+use crate::http::web::parts::{self, PAGE_ROWS, time};
 use crate::http::web::quota;
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
@@ -140,7 +140,9 @@ pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
             @if access.log {
                 h2 { (t::JobLog) }
                 pre #log tabindex="0" {
-                    "\n" @for line in &lines { (line.written_at) " " (line.line) "\n" }
+                    "\n" @for line in &lines {
+                        (parts::line_time(line.written_at)) " " (line.line) "\n"
+                    }
                 }
                 p { a href={ "/jobs/" (id) "/log" } { (t::JobLogDownload) } }
             }

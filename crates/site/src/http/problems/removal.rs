@@ -195,6 +195,7 @@ pub async fn copy_contest(Managed(Ctx { app, session }, view): Managed) -> Page 
     };
     let name = name.plain();
     let copy = contest::insert(&mut tx, &name, Visibility::Private, now).await?;
+    contest::set_time_zone(&mut tx, copy, view.contest.time_zone.as_deref()).await?;
     contest::join(&mut tx, copy, user, MemberRole::Owner, now).await?;
     for round in contest::rounds(&mut tx, id).await? {
         copy_round(&mut tx, &round, copy).await?;

@@ -1,7 +1,8 @@
 //! The frame of all pages, with or without a session.
 
+use crate::core::zone::Zone;
 use crate::http::assets::{ICON, SCRIPT, STYLE};
-use crate::text::{current, request, t};
+use crate::text::{current, request, t, zone};
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, Render, html};
 
@@ -19,6 +20,7 @@ pub fn document(
     main: Markup,
 ) -> Html<String> {
     let version = env!("CARGO_PKG_VERSION");
+    let zone = zone_name(&zone());
     let body = html! {
         a.skip href="#main" { (t::FrameSkip) }
         header.top {
@@ -30,7 +32,7 @@ pub fn document(
         }
         main #main tabindex="-1" { (main) }
         footer {
-            p { (t::FrameFooter { version }) }
+            p { (t::FrameFooter { version, zone }) }
             (languages(navigation.is_some()))
         }
     };
@@ -55,6 +57,11 @@ pub fn shell(title: impl Render, head: Markup, body: Markup) -> Markup {
             body { (body) }
         }
     }
+}
+
+/// The name of a time zone, which browsers must not translate.
+pub fn zone_name(zone: &Zone) -> Markup {
+    html! { span translate="no" { (zone.name()) } }
 }
 
 /// The choice between the languages of the site.

@@ -1,9 +1,11 @@
-//! The language of a request: from the user's setting, a cookie or the browser.
+//! The language of a request: from the user's setting, a cookie or the browser. The time zone: from
+//! the settings of the user, the contest and the site.
 
 use super::error::Page;
 use super::session::{cookie, cookie_value};
 use crate::app::App;
 use crate::core::back::Back;
+use crate::core::zone::Zones;
 use crate::db::user;
 use crate::http::web::context::Ctx;
 use crate::text::{self, Locale};
@@ -21,11 +23,17 @@ const LANGUAGE: &str = "language";
 /// How long a browser keeps the choice.
 const CHOICE_LASTS: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Chooses the language of a request before its handler runs.
+/// Chooses the language of a request before its handler runs, and the time zone of the site. The
+/// handler learns of the user and the contest.
 pub async fn choose(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let chosen = text::Request {
         locales: app.locales.clone(),
         locale: of_headers(&app, request.headers()),
+        zones: Zones {
+            site: app.zone.clone(),
+            contest: None,
+            user: None,
+        },
         back: back(&request),
         origin: origin(&app, request.headers()).unwrap_or_default(),
     };

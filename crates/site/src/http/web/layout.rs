@@ -4,7 +4,7 @@ use super::frame::{document, shell};
 use super::session::Session;
 use crate::core::time::Time;
 use crate::http::assets::{EDITOR, PROJECTOR};
-use crate::text::t;
+use crate::text::{self, t};
 use axum::response::Html;
 use maud::{Markup, Render, html};
 
@@ -86,14 +86,24 @@ fn navigation(session: &Session) -> Markup {
     }
 }
 
-/// The clock of the server. The script advances it.
+/// The clock of the server, in the zone of the page. The script advances it by the rules of the
+/// server, because the browser's rules of the zone may be older.
 fn clock(now: Time) -> Markup {
-    let machine = now.rfc3339().unwrap_or_default();
-    let time = machine.get(11..19).unwrap_or_default();
+    let zone = text::zone();
+    let local = zone.local(now);
+    let time = local.as_ref().and_then(|local| local.text.get(11..));
+    let next = zone.next_change(now);
+    let next_at = next.as_ref().map(|(at, _)| at.0 / 1000);
+    let next = next.as_ref().map(|(_, local)| local);
     html! {
         span.clock {
             span.visually-hidden { (t::NavServerTime) ": " }
-            time #clock datetime=(machine) data-now=(now.0 / 1000) { (time) } " UTC"
+            time #clock datetime=[now.rfc3339()] data-now=(now.0 / 1000)
+                data-offset=[local.as_ref().map(|local| local.offset)]
+                data-next=[next_at] data-next-offset=[next.map(|local| local.offset)]
+                data-next-zone=[next.map(|local| &local.label)] { (time.unwrap_or_default()) }
+            " "
+            span #clock-zone translate="no" { @if let Some(local) = &local { (local.label) } }
         }
     }
 }

@@ -6,6 +6,7 @@ use super::session::Session;
 use crate::app::App;
 use crate::core::pool::Permit;
 use crate::judging::live::Change;
+use crate::text;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, stream};
@@ -135,6 +136,18 @@ where
 {
     // The receiver exists before the first look, so no change is missed.
     let first = look().await?;
+    // The stream outlives the request. Its language and time zone change how a part is rendered, so
+    // all looks use those of the first.
+    let request = text::request();
+    let look = move || {
+        let (look, request) = (look(), request.clone());
+        async move {
+            match request {
+                Some(request) => text::scope(request, look).await,
+                None => look.await,
+            }
+        }
+    };
     let state = (changes, concerns, look, first);
     Ok(stream::unfold(
         state,
@@ -199,6 +212,34 @@ mod tests {
         let (body, ()) = tokio::join!(answer.into_body().collect(), change);
         let body = body.unwrap().to_bytes();
         assert_eq!(body, "event: change\ndata: changed\n\n");
+    }
+
+    #[tokio::test]
+    async fn stream_looks_in_the_language_and_zone_of_its_request() {
+        use crate::core::zone::{Zone, Zones};
+        use crate::text::{Locales, t};
+        use maud::Render;
+        use std::sync::Arc;
+        let locales = Arc::new(Locales::built_in());
+        let request = text::Request {
+            locale: locales.find("de").unwrap().clone(),
+            locales,
+            zones: Zones {
+                site: Zone::of_name("Europe/Berlin").unwrap(),
+                contest: None,
+                user: None,
+            },
+            back: String::new(),
+            origin: String::new(),
+        };
+        let (sender, receiver) = broadcast::channel(8);
+        let look = || async { Ok((t::SignIn.render().into_string(), text::zone().name().len())) };
+        let events = text::scope(request, differences(receiver, |_: &u32| true, look));
+        let answer = respond_for(LOOK_PAUSE * 5, events.await.unwrap());
+        sender.send(1).unwrap();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(body, "");
+        drop(sender);
     }
 
     #[tokio::test]

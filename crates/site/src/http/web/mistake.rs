@@ -59,6 +59,18 @@ pub enum Mistake {
         /// The text.
         text: String,
     },
+    /// The clocks skip a time when they are put forward.
+    TimeSkipped {
+        /// The time.
+        text: String,
+        /// The name of its zone.
+        zone: String,
+    },
+    /// A time zone that does not exist.
+    UnknownZone {
+        /// The name.
+        name: String,
+    },
     /// A text is not a number.
     Number {
         /// The text.
@@ -181,7 +193,12 @@ impl Mistake {
                     _ => false,
                 };
             }
-            Mistake::Time { text } | Mistake::Number { text } => return value.trim() == text,
+            Mistake::Time { text }
+            | Mistake::TimeSkipped { text, .. }
+            | Mistake::Number { text } => {
+                return value.trim() == text;
+            }
+            Mistake::UnknownZone { .. } => &["time_zone"],
             Mistake::LabelTaken { .. } => &["label"],
             Mistake::FileName { .. } => &["name"],
             Mistake::WrongPassword => &["password"],
@@ -250,6 +267,8 @@ impl Mistake {
             Mistake::SubmissionTarget => Box::new(t::MistakeSubmissionTarget),
             Mistake::LabelTaken { label } => Box::new(t::MistakeLabelTaken { label }),
             Mistake::Time { text } => Box::new(t::MistakeTime { text }),
+            Mistake::TimeSkipped { text, zone } => Box::new(t::MistakeTimeSkipped { text, zone }),
+            Mistake::UnknownZone { name } => Box::new(t::MistakeUnknownZone { name }),
             Mistake::Number { text } => Box::new(t::MistakeNumber { text }),
             Mistake::RoundOrder => Box::new(t::MistakeRoundOrder),
             Mistake::PersonalTime => Box::new(t::MistakePersonalTime),

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `session` | the user of a request |
 //! | `context` | the rights that the signatures of handlers state |
-//! | `language` | the language of a request |
+//! | `language` | the language and the time zone of a request |
+//! | `zones` | times and time zones in forms |
 //! | `client` | the address and the name of a browser |
 //! | `audit` | the log of changes, and requests whose clients leave |
 //! | `frame`, `layout` | the frame of all pages; that of pages for a user |
@@ -35,6 +36,7 @@ pub mod session;
 pub mod storable;
 pub mod upload;
 pub mod vocabulary;
+pub mod zones;
 
 use crate::app::App;
 use axum::Router;

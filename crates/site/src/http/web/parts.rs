@@ -24,20 +24,22 @@ const REMAINING_SAMPLES: &str = "<p>{{remainingsamples}}</p>";
 /// Rows of a list before the link to further ones.
 pub const PAGE_ROWS: i64 = 100;
 
-/// A point in time.
+/// A point in time, in the zone of the page, which follows it.
 pub fn time(time: Time) -> Markup {
-    match time.rfc3339() {
-        Some(machine) => html! {
-            time datetime=(machine) title=(time) { (time_words(&machine)) }
+    match (time.rfc3339(), text::zone().local(time)) {
+        (Some(machine), Some(local)) => html! {
+            time datetime=(machine) title=(local.exact()) {
+                (time_words(&local.text)) " " (local.label)
+            }
         },
-        None if time == Time::ALWAYS => html! { (t::TimeAlways) },
-        None => html! { (t::TimeNever) },
+        _ if time == Time::ALWAYS => html! { (t::TimeAlways) },
+        _ => html! { (t::TimeNever) },
     }
 }
 
-/// The words for a time such as `2026-05-01T10:00:00Z`, with seconds if they are not 0.
-fn time_words(machine: &str) -> impl Message {
-    let part = |range| machine.get(range).unwrap_or_default();
+/// The words for a time such as `2026-05-01T10:00:00`, with seconds if they are not 0.
+fn time_words(local: &str) -> impl Message {
+    let part = |range| local.get(range).unwrap_or_default();
     let clock = part(11..19);
     t::TimeWords {
         day: part(8..10).trim_start_matches('0').to_owned(),
@@ -45,6 +47,12 @@ fn time_words(machine: &str) -> impl Message {
         year: part(0..4).to_owned(),
         clock: clock.strip_suffix(":00").unwrap_or(clock).to_owned(),
     }
+}
+
+/// A point in time at the beginning of a line in a log, in the zone of the page.
+pub fn line_time(time: Time) -> String {
+    let local = text::zone().local(time);
+    local.map_or(time.to_string(), |local| local.to_string())
 }
 
 /// The whole address of a page of the site, for other programs and for paper.
@@ -60,8 +68,9 @@ pub fn new_link(id: &str, path: &str) -> Markup {
 
 /// The time until a point in time. The script counts down.
 pub fn countdown(until: Time, now: Time) -> Markup {
+    let exact = text::zone().local(until).map(|local| local.exact());
     html! {
-        time data-until datetime=(until.rfc3339().unwrap_or_default()) title=(until) {
+        time data-until datetime=(until.rfc3339().unwrap_or_default()) title=[exact] {
             (duration(now, until))
         }
     }
@@ -395,16 +404,41 @@ impl Upload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{Locales, at_once};
+    use crate::core::zone::Zone;
+    use crate::text::{Locales, Reader, at_once};
+
+    fn in_zone<R>(tag: &str, zone: &str, function: impl FnOnce() -> R) -> R {
+        let locales = Locales::built_in();
+        let reader = Reader {
+            locale: locales.find(tag).expect("a language").clone(),
+            zone: Zone::of_name(zone).expect("a zone"),
+        };
+        at_once(&reader, function)
+    }
 
     fn words(tag: &str, text: &str) -> String {
-        let locales = Locales::built_in();
-        let machine = Time::of_field(text)
-            .and_then(Time::rfc3339)
-            .expect("a time");
-        at_once(locales.find(tag).expect("a language"), || {
-            time_words(&machine).render().into_string()
-        })
+        in_zone(tag, "UTC", || time_words(text).render().into_string())
+    }
+
+    #[test]
+    fn times_are_shown_in_the_zone_that_follows_them() {
+        let at = |text: &str| Zone::UTC.read(text, None).expect("a time");
+        let shown = |zone: &str, text: &str| in_zone("en", zone, || time(at(text)).into_string());
+        assert_eq!(
+            shown("Europe/Berlin", "2026-05-01T08:00"),
+            "<time datetime=\"2026-05-01T08:00:00Z\" title=\"2026-05-01 10:00:00 +02:00\">\
+             1 May 2026, 10:00 CEST</time>"
+        );
+        let winter = shown("Europe/Berlin", "2026-10-25T01:30");
+        assert!(winter.contains(">25 October 2026, 02:30 CET<"), "{winter}");
+        let utc = shown("UTC", "2026-10-25T01:30");
+        assert!(utc.contains(">25 October 2026, 01:30 UTC<"), "{utc}");
+        let until = at("2026-05-01T08:00");
+        let left = in_zone("en", "Asia/Tokyo", || countdown(until, until).into_string());
+        assert!(
+            left.contains("title=\"2026-05-01 17:00:00 +09:00\""),
+            "{left}"
+        );
     }
 
     #[test]

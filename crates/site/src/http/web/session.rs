@@ -175,6 +175,7 @@ impl FromRequestParts<Arc<App>> for Session {
         if let Some(tag) = user.as_ref().and_then(|user| user.locale.as_ref()) {
             text::set_language(tag);
         }
+        text::set_user_zone(user.as_ref().and_then(|user| user.time_zone.as_deref()));
         Ok(Session {
             user,
             path: parts.uri.path().to_owned(),

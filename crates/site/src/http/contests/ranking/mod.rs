@@ -22,7 +22,7 @@ use crate::http::web::layout::{live_page, page, projector_page};
 use crate::http::web::live;
 use crate::http::web::session::Session;
 use crate::rankings::{Format, Render, Rendered};
-use crate::text::{self, Locale, t};
+use crate::text::{self, Reader, t};
 use axum::body::Bytes;
 use axum::extract::{Path, Query};
 use axum::http::header::{
@@ -110,8 +110,8 @@ impl Choice {
 
 /// What a viewer may see of the ranking of a contest.
 struct Look {
-    /// The language; a stream of events outlives the request.
-    locale: Arc<Locale>,
+    /// The language and the time zone; a stream of events outlives the request.
+    reader: Reader,
     view: ContestView,
     choice: Choice,
     data: Arc<Data>,
@@ -132,7 +132,7 @@ impl Look {
             None => app.rankings.data(&app.db, id, commits).await?,
         };
         let look = Look {
-            locale: text::current(),
+            reader: text::reader(),
             view,
             choice,
             data,
@@ -205,14 +205,14 @@ impl Look {
         let scope = self.scope(Time::now())?;
         let id = self.view.contest.id;
         if self.choice.is_announced()
-            && let Some(page) = app.rankings.recent(id, &scope, format, &self.locale)
+            && let Some(page) = app.rankings.recent(id, &scope, format, &self.reader)
         {
             return Ok(page);
         }
         let state = (&app.db, self.commits);
         let page = app
             .rankings
-            .get(state, id, &scope, format, &self.locale, render);
+            .get(state, id, &scope, format, &self.reader, render);
         Ok(page.await?)
     }
 }

@@ -95,9 +95,11 @@ pub async fn ranks(app: &App, session: &Session, items: &[Item]) -> Page<Markup>
     let contests: BTreeSet<i64> = items.iter().filter_map(|one| one.contest_id).collect();
     let mut parts = Vec::new();
     for contest in contests {
-        match ContestView::managed(app, session, contest).await {
-            Ok(view) => parts.push(ranks_of(app, &view.contest, items).await?),
-            Err(PageError::NotFound) => {}
+        match ContestView::find(app, session, contest).await {
+            Ok(view) if view.access.manage => {
+                parts.push(ranks_of(app, &view.contest, items).await?);
+            }
+            Ok(_) | Err(PageError::NotFound) => {}
             Err(error) => return Err(error),
         }
         if parts.len() == MAX_CONTESTS {

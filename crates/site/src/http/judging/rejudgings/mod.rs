@@ -62,8 +62,8 @@ async fn find(app: &App, session: &Session, id: i64) -> Page<Set> {
 }
 
 async fn manages(app: &App, session: &Session, contest: i64) -> Page<bool> {
-    match ContestView::managed(app, session, contest).await {
-        Ok(_) => Ok(true),
+    match ContestView::find(app, session, contest).await {
+        Ok(view) => Ok(view.access.manage),
         Err(PageError::NotFound) => Ok(false),
         Err(error) => Err(error),
     }
