@@ -7,6 +7,7 @@
 //! | `error` | why a request has no results |
 //! | `run` | admits and runs groups |
 //! | `plan` | the files of a group, and the memory that it needs |
+//! | `host_files` | the files of the host that requests may read |
 //! | `prepare` | turns a command into an execution of the core |
 //! | `member` | executes the command and assembles its result |
 //! | `result` | turns a report of the core into a result |
@@ -24,6 +25,7 @@ mod conversation;
 pub mod error;
 mod files;
 mod grpc;
+mod host_files;
 mod info;
 mod member;
 pub mod model;
