@@ -194,6 +194,36 @@ fn files_of_missing_directory_become_one_option() {
 }
 
 #[test]
+fn paths_that_the_run_could_not_see_are_not_listed() {
+    let supervisor = crate::supervisor();
+    if supervisor.info().ids().0 == rustix::process::geteuid().as_raw() {
+        return skip("the client and the run have the same user");
+    }
+    let host = directory();
+    for (name, mode) in [("open", 0o755), ("closed", 0o700)] {
+        let path = host.path().join(name);
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("file"), "").unwrap();
+        millibox_tests::set_mode(&path, mode);
+    }
+    let path = |name: &str| host.path().join(name).display().to_string();
+    let names = [
+        path("open/file"),
+        path("closed/file"),
+        // A process of the host.
+        "/proc/1/status".to_owned(),
+    ];
+    let world = World::empty().system();
+    let request = Request::new("/bin/cat").args(names).world(&world);
+    let (outcome, explanation) = explain(&supervisor, &request);
+    assert_eq!(outcome, Outcome::Exited(1));
+    let listed: Vec<_> = (explanation.missing_paths.iter())
+        .map(|missing| missing.path.clone())
+        .collect();
+    assert_eq!(listed, [path("open/file")]);
+}
+
+#[test]
 fn write_to_read_only_mount_needs_rw() {
     let host = directory();
     let world = World::minimal().read_only(host.path(), "/work");

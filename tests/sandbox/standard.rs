@@ -88,6 +88,24 @@ fn user_and_host_have_names() {
 }
 
 #[test]
+fn etc_has_certificates_of_authorities_but_not_that_of_the_host() {
+    if !std::path::Path::new("/etc/ssl/certs/ca-certificates.crt").exists() {
+        return skip("this machine has no certificates of authorities");
+    }
+    let supervisor = supervisor();
+    let script = "import os, ssl\n\
+                  shown = set(os.listdir('/etc/ssl/certs'))\n\
+                  print(shown - {'ca-bundle.crt', 'ca-certificates.crt', 'java'})\n\
+                  print(len(ssl.create_default_context().get_ca_certs()) > 10)\n\
+                  print([n for n in ('profile', 'bash.bashrc') if os.path.exists('/etc/' + n)])";
+    for found in python(&supervisor, script) {
+        let is_linked = std::path::Path::new("/usr/lib/ssl/cert.pem").exists();
+        let is_found = if is_linked { "True" } else { "False" };
+        assert_eq!(found, format!("set()\n{is_found}\n[]\n"));
+    }
+}
+
+#[test]
 fn shared_memory_and_semaphores_work_and_are_empty_for_each_run() {
     let supervisor = supervisor();
     let script = "import multiprocessing as m, os\n\

@@ -21,12 +21,14 @@
 //! | `trace` | following the processes |
 //! | `calls` | which arguments are paths |
 //! | `record` | tables with a bound |
+//! | `host` | look-ups of paths on the host |
 //! | `view` | what a world shows |
 //! | `report` | the report, and the options that it proposes |
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 mod calls;
+mod host;
 mod record;
 mod report;
 mod sys;
@@ -45,8 +47,18 @@ use std::os::fd::OwnedFd;
 ///
 /// The calling thread must not end before the function returns, and other threads of the process
 /// must not wait for arbitrary children (`waitpid(-1)`), because they would receive the tracer's
-/// events.
-pub fn explain(socket: OwnedFd, rules: &Rules, view: &View) -> Option<Explanation> {
-    let record = trace::trace(socket, rules)?;
+/// events. Afterwards the thread should end: it has the rights of the run's user, whose ids are
+/// `ids`, to files. So the explanation names no path that only the caller can see.
+pub fn explain(
+    socket: OwnedFd,
+    rules: &Rules,
+    view: &View,
+    ids: (u32, u32),
+) -> Option<Explanation> {
+    let mut record = trace::trace(socket, rules)?;
+    if !sys::take_file_rights(ids) {
+        // Nothing may be looked up with other rights.
+        record.omit_paths();
+    }
     Some(Explanation::of(&record, rules, view))
 }

@@ -94,6 +94,13 @@ impl Record {
         self.refusals.add(refusal, true);
     }
 
+    /// Leaves out all paths, but counts them.
+    pub fn omit_paths(&mut self) {
+        let counts = std::mem::take(&mut self.failed.counts);
+        let omitted = counts.into_values().fold(0, u64::saturating_add);
+        self.failed.left_out = self.failed.left_out.saturating_add(omitted);
+    }
+
     pub fn add_failed(&mut self, failed: Failed) {
         let bytes = failed.path.len();
         let fits = self.path_bytes + bytes <= MAX_PATH_BYTES;

@@ -1,8 +1,9 @@
 //! The report of a trace.
 
+use crate::host;
 use crate::record::{Failed, Record};
 use crate::trace::{Rules, action};
-use crate::view::{Followed, Shown, View, depth, is_on_host, normal};
+use crate::view::{Followed, Shown, View, depth, normal};
 use millibox_seccomp::{Action, Arch};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -347,13 +348,13 @@ fn need(failed: &Failed, view: &View) -> Option<Need> {
     let path = Path::new(OsStr::from_bytes(&failed.path));
     match failed.errno {
         libc::EROFS => Some(writable(path, view)?),
-        libc::EACCES => is_on_host(path).then_some(Need::Nothing),
+        libc::EACCES => host::exists(path).then_some(Need::Nothing),
         _ => not_found(path, view),
     }
 }
 
 fn not_found(path: &Path, view: &View) -> Option<Need> {
-    if !is_on_host(path) {
+    if !host::exists(path) {
         return None;
     }
     let Followed::Lacks { missing, rest } = view.follow(path) else {
@@ -378,7 +379,7 @@ fn not_found(path: &Path, view: &View) -> Option<Need> {
     }
     // millibox creates no mount points below directories of the host.
     let below_host = matches!(view.nearest(&missing), Some((_, Shown::Bind { .. })));
-    if below_host || !is_on_host(&wanted) {
+    if below_host || !host::exists(&wanted) {
         return Some(Need::Nothing);
     }
     Some(Need::Path { wanted, missing })
@@ -395,7 +396,7 @@ fn writable(path: &Path, view: &View) -> Option<Need> {
             let below = at.strip_prefix(mounted).ok()?;
             let on_host = source.join(below);
             let parent = on_host.parent().unwrap_or(&on_host);
-            (is_on_host(&on_host) || is_on_host(parent)).then(|| {
+            (host::exists(&on_host) || host::exists(parent)).then(|| {
                 Need::Change(Change::Rw {
                     source: text(source),
                     path: text(mounted),
@@ -411,7 +412,7 @@ fn writable(path: &Path, view: &View) -> Option<Need> {
             };
             // A new directory at this place would hide what the world shows below it.
             let hides = view.has_below(directory);
-            is_on_host(directory).then(|| match hides {
+            host::exists(directory).then(|| match hides {
                 true => Need::Nothing,
                 false => Need::Change(Change::Tmpfs {
                     path: text(directory),

@@ -1,11 +1,7 @@
 //! What a world shows, and what it would need to show a path.
 
-use std::collections::VecDeque;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
-
-/// The maximum number of symbolic links in a path (path_resolution(7)).
-const MAX_LINKS: usize = 40;
+use crate::host::{self, Found, MAX_LINKS, parts};
+use std::path::{Path, PathBuf};
 
 /// What a mount operation of a world shows at its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,14 +97,11 @@ impl View {
                     return Step::There;
                 }
                 let on_host = source.join(below);
-                match std::fs::symlink_metadata(&on_host) {
-                    Ok(found) if found.is_symlink() => {
-                        let target = std::fs::read_link(&on_host);
-                        target.map_or(Step::Missing, Step::Link)
-                    }
-                    Ok(_) => Step::There,
-                    Err(_) if self.has_below(path) => Step::There,
-                    Err(_) => Step::Missing,
+                match host::find(&on_host) {
+                    Some(Found::Link(target)) => Step::Link(target),
+                    Some(Found::Other) => Step::There,
+                    None if self.has_below(path) => Step::There,
+                    None => Step::Missing,
                 }
             }
             Some((at, _)) if at == path => Step::There,
@@ -121,7 +114,7 @@ impl View {
     pub(crate) fn follow(&self, path: &Path) -> Followed {
         let mut at = PathBuf::from("/");
         let mut links = 0;
-        let mut left: VecDeque<PathBuf> = parts(path).collect();
+        let mut left = parts(path);
         while let Some(part) = left.pop_front() {
             if part == Path::new("..") {
                 at.pop();
@@ -135,7 +128,7 @@ impl View {
                     if target.is_absolute() {
                         at = PathBuf::from("/");
                     }
-                    for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
+                    for part in parts(&target).into_iter().rev() {
                         left.push_front(part);
                     }
                 }
@@ -149,14 +142,6 @@ impl View {
         }
         Followed::Visible(at)
     }
-}
-
-/// The components of a path, without `/` and `.`.
-fn parts(path: &Path) -> impl Iterator<Item = PathBuf> + '_ {
-    path.components().filter_map(|part| match part {
-        Component::Normal(_) | Component::ParentDir => Some(PathBuf::from(part.as_os_str())),
-        _ => None,
-    })
 }
 
 /// Removes `.` and repeated slashes, and `..` with the component before it.
@@ -174,25 +159,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 
 /// The number of components below `/`.
 pub(crate) fn depth(path: &Path) -> usize {
-    parts(path).count()
-}
-
-/// Whether a path of the host leads to a file. Automounts are not triggered, and the links of
-/// /proc are not followed.
-pub(crate) fn is_on_host(path: &Path) -> bool {
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statx};
-    if path.as_os_str().as_bytes().contains(&0) {
-        return false;
-    }
-    let mut flags = OFlags::PATH | OFlags::CLOEXEC;
-    if path.starts_with("/proc") {
-        flags |= OFlags::NOFOLLOW;
-    }
-    let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
-    opened.is_ok_and(|file| {
-        let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-        statx(file, "", flags, StatxFlags::TYPE).is_ok()
-    })
+    parts(path).len()
 }
 
 #[cfg(test)]

@@ -407,10 +407,10 @@ impl Request {
         }
     }
 
-    /// Starts a tracer if the request asks for an explanation.
-    pub(crate) fn tracing(&self) -> Result<Option<Tracing>, Error> {
+    /// Starts a tracer if the request asks for an explanation. `ids` are those of the run's user.
+    pub(crate) fn tracing(&self, ids: (u32, u32)) -> Result<Option<Tracing>, Error> {
         self.explained
-            .then(|| Tracing::start(&self.world))
+            .then(|| Tracing::start(&self.world, ids))
             .transpose()
     }
 

@@ -61,7 +61,7 @@ impl Supervisor {
     /// The request is not valid, or the supervisor has ended.
     pub fn run(&self, request: &Request) -> Result<Handle, Error> {
         let [id] = self.connection.ids();
-        let tracing = request.tracing()?;
+        let tracing = request.tracing(self.info.ids())?;
         let run = new_run(id, request, self.weaker_limits(request), &tracing)?;
         self.connection.run([run])?;
         let connection = self.connection.clone();
@@ -87,7 +87,8 @@ impl Supervisor {
             mistakes.push(RequestMistake::PairNeedsTwoRunners);
         }
         let weaker = self.weaker_limits(requests[1]);
-        let tracing = [requests[0].tracing()?, requests[1].tracing()?];
+        let ids = self.info.ids();
+        let tracing = [requests[0].tracing(ids)?, requests[1].tracing(ids)?];
         let runs = match (
             new_run(first, requests[0], mistakes, &tracing[0]),
             new_run(second, requests[1], weaker, &tracing[1]),

@@ -22,8 +22,8 @@ struct State {
 }
 
 impl Tracing {
-    /// Starts the tracer of a run in this world.
-    pub fn start(world: &World) -> Result<Tracing, Error> {
+    /// Starts the tracer of a run in this world. `ids` are those of the run's user outside it.
+    pub fn start(world: &World, ids: (u32, u32)) -> Result<Tracing, Error> {
         let failed = |error| Error::System {
             what: "start a tracer",
             error,
@@ -32,7 +32,7 @@ impl Tracing {
         let (rules, view) = (world.rules(), view(world));
         let thread = std::thread::Builder::new()
             .name("millibox-tracer".to_owned())
-            .spawn(move || millibox_explain::explain(own, &rules, &view))
+            .spawn(move || millibox_explain::explain(own, &rules, &view, ids))
             .map_err(failed)?;
         Ok(Tracing {
             state: Mutex::new(State {

@@ -70,9 +70,16 @@ pub enum Network {
 const SYSTEM: [&str; 6] = ["/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"];
 /// The files that the loader and `update-alternatives` need.
 const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
-/// Directories that libraries read: fonts and the certificates of authorities. Those of Java
-/// begin with `java`.
-const CONFIGURATION_DIRECTORIES: [&str; 2] = ["/etc/fonts", "/etc/ssl/certs"];
+/// Files and directories that libraries read: fonts and the certificates of authorities. Further
+/// directories of Java begin with `java`. /etc/ssl/certs as a whole may contain the certificate of
+/// the host itself, which names it (`ssl-cert-snakeoil.pem`), so only files for all authorities
+/// are shown. OpenSSL finds them through links in /usr.
+const CONFIGURATION: [&str; 4] = [
+    "/etc/fonts",
+    "/etc/ssl/certs/ca-bundle.crt",
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/ssl/certs/java",
+];
 /// The bounds of /dev/shm.
 const SHARED_MEMORY_BYTES: u64 = 256 << 20;
 const SHARED_MEMORY_INODES: u64 = 20_000;
@@ -145,8 +152,8 @@ impl World {
             .clone()
     }
 
-    /// Adds the configuration that programs expect in /etc ([`Mount::etc`]), and those of its
-    /// directories that contain no secrets, read-only.
+    /// Adds the configuration that programs expect in /etc ([`Mount::etc`]), and read-only those of
+    /// the host's files and directories there that contain no secrets.
     #[must_use]
     pub fn configuration(mut self, home: impl Into<PathBuf>) -> World {
         self = self.mount(Mount::etc("/etc", home));
@@ -154,12 +161,9 @@ impl World {
         let java = java
             .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"java"))
             .map(|entry| entry.path());
-        for path in CONFIGURATION_DIRECTORIES
-            .map(PathBuf::from)
-            .into_iter()
-            .chain(java)
-        {
-            if path.is_dir() {
+        let java = java.filter(|path| path.is_dir());
+        for path in CONFIGURATION.map(PathBuf::from).into_iter().chain(java) {
+            if path.exists() {
                 self = self.read_only(&path, &path);
             }
         }

@@ -22,6 +22,9 @@ pub struct Setup {
     pub landlock: u32,
     /// The mount point of all devices as one mount; see [`crate::devices`].
     pub devices: Option<String>,
+    /// The bytes that a run may hold in buffers of TCP, and in buffers of UDP. The confined
+    /// supervisor cannot read the machine's memory.
+    pub socket_share: u64,
 }
 
 impl Setup {

@@ -20,6 +20,13 @@
 //! outgrow this size as usual. The zygote also sends the supervisor files that count the run's
 //! sockets and the memory of its netlink sockets. If the memory exceeds, or could exceed, the run's
 //! memory limit, the run ends by that limit.
+//!
+//! All network namespaces of the host share the memory of TCP and of UDP (`net.ipv4.tcp_mem`,
+//! `udp_mem`). When it is used up, the kernel shrinks the buffers of every connection and drops
+//! data. A memory cgroup bounds only its own part, and the backend `rlimit` has none. The kernel
+//! does not count this memory for each namespace. The supervisor therefore estimates a run's part:
+//! at most the memory of the whole host, and at most the maximum buffers of the run's sockets. A
+//! run also ends if its part could exceed a share of the machine's memory.
 
 use crate::launch;
 use crate::prepared::Runner;
@@ -30,12 +37,31 @@ use std::os::fd::OwnedFd;
 /// `net.ipv4.tcp_rmem` (tcp(7)): the minimum and initial sizes of a receive buffer, and the maximum
 /// to which it grows when it is read.
 const TCP_RECEIVE_BUFFER_SIZES: &[u8] = b"4096 16384 131072";
+/// `net.ipv4.tcp_wmem` (tcp(7)): the same sizes of a send buffer. Without a maximum of its own, it
+/// would grow to 4 MiB for data that no process reads.
+const TCP_SEND_BUFFER_SIZES: &[u8] = b"4096 16384 262144";
 /// `net.core.optmem_max`: the bound on the options of a socket and on the control messages of a
 /// sender. Each namespace has its own since Linux 6.8; this is the default of earlier versions.
 const MAX_OPTION_BYTES: &[u8] = b"20480";
 /// `net.ipv4.tcp_max_tw_buckets`: the number of closed connections that the kernel keeps. Each
 /// takes 256 bytes, which are not charged either.
 const MAX_TIME_WAIT_SOCKETS: &[u8] = b"4096";
+
+/// `net.core.somaxconn`: the number of connections that may wait at a run's listening socket if it
+/// has a loopback interface. Servers ask for a few hundred, and the kernel's default is 4096. A
+/// waiting connection over a Unix socket holds about 900 bytes that are not charged.
+const MAX_BACKLOG: &[u8] = b"1024";
+
+/// The maximum memory of a TCP socket: both buffers, and one packet of 64 KiB beyond each.
+const SMALL_TCP_SOCKET_BYTES: u64 = (128 + 64 + 256 + 64) << 10;
+/// The same with the kernel's maximum sizes of 6 and 4 MiB, if they could not be reduced.
+const LARGE_TCP_SOCKET_BYTES: u64 = 10 << 20;
+/// The maximum memory of a UDP socket that counts for `udp_mem`: the received data
+/// (`net.core.rmem_default`) and one datagram beyond it.
+const UDP_RECEIVED_BYTES: u64 = (208 + 64) << 10;
+/// A run may hold this fraction of the machine's memory in buffers of TCP, and as much in buffers
+/// of UDP. By default, the kernel begins to shrink buffers at a sixteenth for TCP.
+const SHARED_MEMORY_DIVISOR: u64 = 64;
 
 /// The maximum unread data of a connection with a small buffer, which is the buffer and one packet.
 const SMALL_CONNECTION_BYTES: u64 = 24 << 10;
@@ -84,7 +110,9 @@ pub fn send_files(runner: &Runner) -> Result<()> {
     let set = |file, value| calls::write_file(runner.procfs, file, value).is_ok();
     // In a container /proc/sys may be read-only. In that case each connection counts as a large
     // one.
-    let small = set(c"sys/net/ipv4/tcp_rmem", TCP_RECEIVE_BUFFER_SIZES);
+    let small = set(c"sys/net/ipv4/tcp_rmem", TCP_RECEIVE_BUFFER_SIZES)
+        & set(c"sys/net/ipv4/tcp_wmem", TCP_SEND_BUFFER_SIZES);
+    let _ = set(c"sys/net/core/somaxconn", MAX_BACKLOG);
     let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", MAX_TIME_WAIT_SOCKETS);
     limit_options(runner.procfs);
     let open = |path| calls::openat(runner.procfs, path, libc::O_RDONLY, 0);
@@ -201,38 +229,47 @@ pub struct Sockets {
     netlink: OwnedFd,
     /// /proc/net/sockstat
     sockstat: OwnedFd,
-    /// The maximum number of bytes that one connection holds in addition to its socket.
-    connection: u64,
+    /// Whether the buffers of connections are small.
+    small: bool,
+    /// The bytes that a run may hold in buffers of TCP, and in buffers of UDP.
+    share: u64,
     /// The time of the next scan (`CLOCK_MONOTONIC_RAW`).
     pub scan_at_ns: u64,
 }
 
 impl Sockets {
     /// Creates the state for the files that the zygote has sent.
-    pub fn new([protocols, netlink, sockstat]: [OwnedFd; FILE_COUNT], small: bool) -> Sockets {
+    pub fn new(
+        [protocols, netlink, sockstat]: [OwnedFd; FILE_COUNT],
+        small: bool,
+        share: u64,
+    ) -> Sockets {
         Sockets {
             protocols,
             netlink,
             sockstat,
-            connection: if small {
-                SMALL_CONNECTION_BYTES
-            } else {
-                LARGE_CONNECTION_BYTES
-            },
+            small,
+            share,
             scan_at_ns: 0,
         }
     }
 
-    /// Returns the bytes that the sockets hold, or may hold, without being charged to the run.
-    pub fn scan(&mut self) -> u64 {
+    /// Scans the sockets, and returns whether the run must end. `limit` is its memory limit, and
+    /// `charged` means that a cgroup enforces it for the memory that the kernel charges.
+    pub fn exceed(&mut self, limit: Option<u64>, charged: bool) -> bool {
+        self.scan().exceeds(limit, self.share, charged)
+    }
+
+    fn scan(&mut self) -> Held {
         let before = calls::thread_cpu_ns();
         // A read fails if memory is short or the list is too long. The next scan soon repeats it.
-        let all = || read(&self.sockstat).map_or(0, |sockstat| count_used(&sockstat));
-        let used = all();
+        let sockstat = || read(&self.sockstat).unwrap_or_default();
+        let used = count_used(&sockstat());
         let protocols = read(&self.protocols).unwrap_or_default();
         // Sockets that open and close during the scan must not count as lost. Their number grows if
         // the supervisor is kept from its CPU.
-        let used = used.min(all());
+        let sockstat = sockstat();
+        let used = used.min(count_used(&sockstat));
         let answers = match count_sockets(&protocols, "NETLINK") {
             0 => 0,
             few @ 1..=MAX_LISTED_SOCKETS => read(&self.netlink)
@@ -244,8 +281,45 @@ impl Sockets {
         let took = calls::thread_cpu_ns().saturating_sub(before);
         self.scan_at_ns = calls::monotonic_raw_ns()
             .saturating_add(SCAN_INTERVAL_NS.max(took.saturating_mul(SCAN_PAUSE_FACTOR)));
-        held_bytes(&protocols, used, self.connection).saturating_add(answers)
+        let mut held = held_bytes(&protocols, &sockstat, used, self.small);
+        held.uncharged = held.uncharged.saturating_add(answers);
+        held
     }
+}
+
+/// The memory of a run's sockets in bytes: upper bounds.
+#[derive(Debug, PartialEq, Eq)]
+struct Held {
+    /// The memory that the kernel charges to no cgroup.
+    uncharged: u64,
+    /// The part of the host's memory of TCP.
+    tcp: u64,
+    /// The part of the host's memory of UDP.
+    udp: u64,
+}
+
+impl Held {
+    fn exceeds(&self, limit: Option<u64>, share: u64, charged: bool) -> bool {
+        let limit = limit.unwrap_or(u64::MAX);
+        let is_above_limit = match charged {
+            true => self.uncharged > limit,
+            // The backend does not count the memory of the kernel, but the estimate for TCP is
+            // close to what the run holds.
+            false => self.tcp > limit,
+        };
+        is_above_limit || self.tcp > share || self.udp > share
+    }
+}
+
+/// The bytes that a run may hold in buffers of TCP, and in buffers of UDP.
+pub fn share_of_machine() -> u64 {
+    let info = rustix::system::sysinfo();
+    #[allow(
+        clippy::useless_conversion,
+        reason = "the type differs between targets"
+    )]
+    let bytes = u64::from(info.totalram).saturating_mul(info.mem_unit.into());
+    bytes / SHARED_MEMORY_DIVISOR
 }
 
 fn read(file: &OwnedFd) -> rustix::io::Result<String> {
@@ -288,25 +362,52 @@ fn count_used(sockstat: &str) -> u64 {
     sockstat.lines().find_map(number).unwrap_or(0)
 }
 
-/// The bytes that `used` sockets may hold. Each connection holds `connection` bytes in addition to
-/// its socket.
-fn held_bytes(protocols: &str, used: u64, connection: u64) -> u64 {
+/// The memory of the whole host in buffers of a protocol, in bytes: the pages at the end of its
+/// line in /proc/net/sockstat.
+fn host_bytes(sockstat: &str, protocol: &str) -> u64 {
+    let pages = |line: &str| {
+        let mut words = line.strip_prefix(protocol)?.split_whitespace();
+        words.find(|word| *word == "mem")?;
+        words.next()?.parse::<u64>().ok()
+    };
+    let pages = sockstat.lines().find_map(pages).unwrap_or(0);
+    pages.saturating_mul(calls::page_bytes())
+}
+
+/// The memory that `used` sockets may hold, with small or large buffers of connections.
+fn held_bytes(protocols: &str, sockstat: &str, used: u64, small: bool) -> Held {
+    let (connection, tcp_socket) = match small {
+        true => (SMALL_CONNECTION_BYTES, SMALL_TCP_SOCKET_BYTES),
+        false => (LARGE_CONNECTION_BYTES, LARGE_TCP_SOCKET_BYTES),
+    };
     let found =
         parse_protocols(protocols).fold(0, |sum: u64, (.., sockets)| sum.saturating_add(sockets));
     // Each lost socket may be of the kind that holds the most memory.
-    let lost = used
-        .saturating_sub(found)
-        .saturating_mul(UDP_SOCKET_BYTES.max(connection));
-    parse_protocols(protocols).fold(lost, |sum, (name, size, sockets)| {
+    let lost = used.saturating_sub(found);
+    let (mut tcp, mut udp) = (lost, lost);
+    let mut uncharged = lost.saturating_mul(UDP_SOCKET_BYTES.max(connection));
+    for (name, size, sockets) in parse_protocols(protocols) {
         let each = match name {
             "TCP" | "TCPv6" | "MPTCP" | "MPTCPv6" | "SCTP" | "SCTPv6" => {
+                tcp = tcp.saturating_add(sockets);
                 size.saturating_add(connection)
             }
-            "UDP" | "UDPv6" => UDP_SOCKET_BYTES,
+            "UDP" | "UDPv6" => {
+                udp = udp.saturating_add(sockets);
+                UDP_SOCKET_BYTES
+            }
             _ => 0,
         };
-        sockets.saturating_mul(each).saturating_add(sum)
-    })
+        uncharged = sockets.saturating_mul(each).saturating_add(uncharged);
+    }
+    let part = |protocol, sockets: u64, each| {
+        host_bytes(sockstat, protocol).min(sockets.saturating_mul(each))
+    };
+    Held {
+        uncharged,
+        tcp: part("TCP:", tcp, tcp_socket),
+        udp: part("UDP:", udp, UDP_RECEIVED_BYTES),
+    }
 }
 
 /// The bytes that wait to be read from netlink sockets: the fifth column of /proc/net/netlink.
@@ -320,7 +421,11 @@ fn unread_bytes(netlink: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LIST_BYTES, count_sockets, count_used, held_bytes, read, unread_bytes};
+    use super::{
+        Held, LARGE_TCP_SOCKET_BYTES, MAX_LIST_BYTES, SMALL_TCP_SOCKET_BYTES, UDP_RECEIVED_BYTES,
+        count_sockets, count_used, held_bytes, read, unread_bytes,
+    };
+    use crate::sys::calls;
     use std::io::Write;
 
     #[test]
@@ -330,16 +435,14 @@ mod tests {
                     TCPv6     2432      1     338   no     192   yes  kernel      y  y\n\
                     TCP       2304      3     338   no     192   yes  kernel      y  y\n\
                     UDP       1344      7       0   NI       0   yes  kernel      y  y\n";
+        let uncharged = |text, used| held_bytes(text, "", used, true).uncharged;
         assert_eq!(
-            held_bytes(text, 111, 1000),
-            3432 + 3 * 3304 + 7 * 376 * 1024
+            uncharged(text, 111),
+            (2432 + 3 * 2304) + 4 * (24 << 10) + 7 * 376 * 1024
         );
-        assert_eq!(held_bytes("", 0, 1000), 0);
+        assert_eq!(uncharged("", 0), 0);
         // Sockets without an address, of any kind.
-        assert_eq!(
-            held_bytes(text, 113, 1000),
-            held_bytes(text, 111, 1000) + 2 * 376 * 1024
-        );
+        assert_eq!(uncharged(text, 113), uncharged(text, 111) + 2 * 376 * 1024);
         assert_eq!(
             count_used("sockets: used 113\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem 1\n"),
             113
@@ -348,6 +451,51 @@ mod tests {
             (count_sockets(text, "UNIX"), count_sockets(text, "NETLINK")),
             (100, 0)
         );
+    }
+
+    #[test]
+    fn part_of_host_memory_is_bounded_by_host_and_by_sockets() {
+        let protocols = "TCPv6 2432 1\nTCP 2304 3\nUDP 1344 2\nUNIX 1152 5\n";
+        let page = calls::page_bytes();
+        let held = |tcp: u64, udp: u64, used, small| {
+            let sockstat = format!(
+                "sockets: used {used}\nTCP: inuse 2 orphan 0 tw 0 alloc 6 mem {tcp}\n\
+                 UDP: inuse 1 mem {udp}\nUDPLITE: inuse 0\n"
+            );
+            let held = held_bytes(protocols, &sockstat, used, small);
+            (held.tcp, held.udp)
+        };
+        assert_eq!(held(3, 2, 11, true), (3 * page, 2 * page));
+        assert_eq!(
+            held(u64::MAX / page, u64::MAX / page, 11, true),
+            (4 * SMALL_TCP_SOCKET_BYTES, 2 * UDP_RECEIVED_BYTES)
+        );
+        // A lost socket may be of either protocol.
+        assert_eq!(
+            held(u64::MAX / page, u64::MAX / page, 12, false),
+            (5 * LARGE_TCP_SOCKET_BYTES, 3 * UDP_RECEIVED_BYTES)
+        );
+    }
+
+    #[test]
+    fn memory_of_sockets_has_limit_and_share() {
+        let held = |uncharged, tcp, udp| Held {
+            uncharged,
+            tcp,
+            udp,
+        };
+        let charged = |held: Held| held.exceeds(Some(10), 100, true);
+        assert!(!charged(held(10, 100, 100)));
+        assert!(charged(held(11, 0, 0)));
+        assert!(charged(held(0, 101, 0)));
+        assert!(charged(held(0, 0, 101)));
+        let uncharged = |held: Held| held.exceeds(Some(10), 100, false);
+        assert!(!uncharged(held(1000, 10, 100)));
+        assert!(uncharged(held(0, 11, 0)));
+        assert!(uncharged(held(0, 0, 101)));
+        // A run without a memory limit.
+        assert!(!held(1000, 100, 100).exceeds(None, 100, true));
+        assert!(held(0, 101, 0).exceeds(None, 100, true));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::messages::{failed, report};
 use crate::null;
 use crate::options::Options;
 use crate::setup::Setup;
+use crate::sockets;
 use crate::spawner::{self, Spawner};
 use crate::supervisor::Supervisor;
 use crate::sys::calls::close_all_but;
@@ -470,6 +471,7 @@ fn set_up(
         declined: inheritance.declined,
         landlock: 0,
         devices: inheritance.devices,
+        socket_share: sockets::share_of_machine(),
     };
     // From now on no process of this user may trace the supervisor or the spawner. Runners set the
     // attribute themselves.

@@ -1,6 +1,6 @@
 //! Missing or broken tools, and the command `millibox languages`.
 
-use super::{compile, refused, supervisor};
+use super::{compile, compiled, refused, supervisor};
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::{
     Availability, CompileError, InternalError, Limit, Obstacle, Refusal, Remedy, Toolbox,
@@ -220,5 +220,36 @@ fn languages_command_tries_examples_and_reports_faults() {
         "faults, see above",
     ] {
         assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn failure_of_the_complete_library_concerns_only_programs_that_need_it() {
+    let supervisor = supervisor();
+    let script =
+        r#"grep -q more $1 && { echo could not import more; exit 1; }; echo >$2 && chmod +x $2"#;
+    let text = format!(
+        "name = 'own'\ntitle = 'Own'\nextensions = ['own']\n[tool.cat]\npackage = \
+         'coreutils'\n[prepare]\ncommand = ['/bin/sh', '-c', 'echo \
+         >{{output}}/common']\n[complete]\nwhen = 'could not import'\ncommand = ['/bin/false']\n\
+         [compile]\ncommand = ['/bin/sh', '-c', '{script}', 'own', '{{main}}', \
+         '{{executable}}']\n[run]\ncommand = ['{{executable}}']\n[example]\nfile = 'a.own'\n\
+         source = 'good'\n"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("own.toml"), text).unwrap();
+    let suites =
+        Suites::with_directory(directory.path()).unwrap_or_else(|faults| panic!("{faults}"));
+    let toolbox = Toolbox::new(&supervisor, suites, Cache::none());
+    for _ in 0..2 {
+        let failed = compile(&toolbox, "own", &[("x.own", "more")]);
+        assert!(
+            matches!(
+                failed.result,
+                Err(CompileError::Internal(InternalError::Prepare { .. }))
+            ),
+            "{failed:?}"
+        );
+        compiled(compile(&toolbox, "own", &[("x.own", "good")]));
     }
 }

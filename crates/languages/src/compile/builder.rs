@@ -19,6 +19,7 @@ use crate::suite::{CompileStep, Completion, Library, Link, Product, Suite};
 use millibox::Backend;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A program of this size in bytes is always allowed, regardless of the free space on the disk.
@@ -26,6 +27,10 @@ const MIN_OUTPUT_BYTES: u64 = 64 << 20;
 /// A program may use this fraction of the free space on the disk, so that a few programs cannot
 /// fill the disk.
 const ROOM_DIVISOR: u64 = 8;
+
+/// After a step that prepares a suite has failed, for example because memory or disk space was
+/// short, it is not executed again for this time.
+const PREPARE_PAUSE: Duration = Duration::from_secs(60);
 
 /// Builds products with one supervisor, and remembers what it learns about the suites.
 #[derive(Debug)]
@@ -126,7 +131,8 @@ impl<'s> Builder<'s> {
         let Some(compile) = &suite.compile else {
             return BuildResult::without_run(self.stored(&input.files));
         };
-        // The complete library also serves the programs that do not need it.
+        // The complete library also serves the programs that do not need it. If it could not be
+        // prepared, these programs must not depend on it.
         let library = match self.is_prepared(suite, Library::Complete) {
             true => Library::Complete,
             false => Library::Common,
@@ -159,9 +165,19 @@ impl<'s> Builder<'s> {
         built
     }
 
-    /// Whether the step was executed, even if it failed.
+    /// Whether the step was executed with success.
     fn is_prepared(&self, suite: &Suite, library: Library) -> bool {
-        self.prepared.has(&library_name(suite, library))
+        matches!(self.known(suite, library), Some(Ok(_)))
+    }
+
+    /// The result of the step, if it was executed. A failure is forgotten after a pause.
+    fn known(
+        &self,
+        suite: &Suite,
+        library: Library,
+    ) -> Option<Result<Arc<TempDir>, InternalError>> {
+        let name = library_name(suite, library);
+        self.prepared.known(&name, PREPARE_PAUSE)
     }
 
     /// Returns the product of a step that prepares the suite, if the suite has the step.
@@ -177,7 +193,7 @@ impl<'s> Builder<'s> {
             Library::Complete => suite.complete.as_ref().map(|complete| &complete.step),
         };
         let Some(step) = step else { return Ok(None) };
-        if without_preparing && !self.is_prepared(suite, library) {
+        if without_preparing && self.known(suite, library).is_none() {
             return Err(InternalError::NotPrepared {
                 title: suite.title.clone(),
                 library,
@@ -186,7 +202,7 @@ impl<'s> Builder<'s> {
         self.prepared(suite, step, tools, library).map(Some)
     }
 
-    /// Returns the product of a step, which runs once for each version of the tools.
+    /// Returns the product of a step, which succeeds once for each version of the tools.
     fn prepared(
         &self,
         suite: &Suite,
@@ -194,7 +210,8 @@ impl<'s> Builder<'s> {
         tools: &Tools,
         library: Library,
     ) -> Result<Arc<TempDir>, InternalError> {
-        self.prepared.get(&library_name(suite, library), || {
+        let name = library_name(suite, library);
+        self.prepared.get_again(&name, PREPARE_PAUSE, || {
             let key = KeyBuilder::new()
                 .with(match library {
                     Library::Common => "prepared",

@@ -88,6 +88,28 @@ fn loopback_allows_only_streams_and_datagrams() {
             };
             assert_eq!(run(&program, &data), action(expected), "{arch}: {option}");
         }
+        // SO_SNDBUF and SO_RCVBUF have no effect. TCP_TX_DELAY, IP_MINTTL and IPV6_MINHOPCOUNT
+        // would change the kernel's code. Allowed are SO_REUSEADDR, IP_TTL and IPV6_V6ONLY.
+        for (level, option, expected) in [
+            (1, 7, "errno:0"),
+            (1, 8, "errno:0"),
+            (6, 37, "errno:ENOPROTOOPT"),
+            (0, 21, "errno:ENOPROTOOPT"),
+            (1 << 32, 21 | 1 << 32, "errno:ENOPROTOOPT"),
+            (41, 73, "errno:ENOPROTOOPT"),
+            (1, 2, "allow"),
+            (0, 2, "allow"),
+            (41, 26, "allow"),
+        ] {
+            let data = Data {
+                nr,
+                arch: arch.audit_value(),
+                args: [3, level, option, 0, 0, 0],
+                ..Data::default()
+            };
+            let expected = action(expected);
+            assert_eq!(run(&program, &data), expected, "{arch}: {level} {option}");
+        }
     }
 }
 

@@ -128,6 +128,11 @@ impl HostFile {
         Ok(HostFile { path, bytes })
     }
 
+    /// Its size when it was found.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     pub(super) fn open(&self) -> std::io::Result<std::fs::File> {
         open_regular(&self.path)
     }

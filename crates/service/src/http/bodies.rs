@@ -2,8 +2,8 @@
 //!
 //! A body is in memory as a whole before it is parsed, and its parsed form may be many times larger
 //! than its text. So bodies share one pool, in which each client has a share, and a body may
-//! contain only a limited number of JSON values. Uploads of stored files go to the disk, and have
-//! their own bounds.
+//! contain only a limited number of JSON values or form fields. Uploads of stored files go to the
+//! disk, and have their own bounds.
 
 use super::encoding::{self, UnsupportedEncoding};
 use super::held::hold;
@@ -11,13 +11,14 @@ use super::problem;
 use crate::config::Dialect;
 use crate::core::queue::ClientId;
 use crate::core::share::Claim;
+use crate::dialects::judge0;
 use crate::service::Service;
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -30,6 +31,11 @@ use std::task::{Context, Poll, ready};
 
 /// The maximum number of values in a JSON document. The largest batches need about 20 for each run.
 pub const MAX_VALUES: usize = 500_000;
+/// The maximum number of fields in a form. Each takes several hundred bytes of memory, even if its
+/// text is short. The largest batches need a few hundred.
+pub const MAX_FORM_FIELDS: usize = 10_000;
+/// The end of the path whose requests may be forms in the native interface.
+const FORM_ROUTE: &str = "/judgings";
 /// The number of WebSockets that the pool has room for, even if it is small.
 const MIN_SOCKETS: u64 = 32;
 /// The client of requests without a valid token.
@@ -59,19 +65,108 @@ impl Values {
     }
 }
 
+/// The media type of a body, as far as its reader depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Media {
+    /// The fields are separated by `&`.
+    Urlencoded,
+    /// The fields are parts.
+    Multipart,
+    /// Readers expect JSON.
+    Other,
+}
+
+impl Media {
+    /// The media type that the headers of a body name. Readers and bounds must use the same
+    /// function, so that no reader parses a body whose values were not counted.
+    pub fn of(headers: &HeaderMap) -> Media {
+        let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+        let is = |name: &[u8]| {
+            let start = kind.and_then(|kind| kind.get(..name.len()));
+            start.is_some_and(|start| start.eq_ignore_ascii_case(name))
+        };
+        match () {
+            () if is(b"application/x-www-form-urlencoded") => Media::Urlencoded,
+            () if is(b"multipart/form-data") => Media::Multipart,
+            () => Media::Other,
+        }
+    }
+}
+
+/// Counts what makes the parsed form of a body larger than its text.
+#[derive(Debug)]
+enum Counter {
+    /// The body is JSON.
+    Json(Values),
+    /// The body is a form whose fields are separated by `&`, or a JSON object. The first byte
+    /// decides.
+    Pairs { begun: bool, count: usize },
+    /// The reader of the body stops at its bound.
+    Reader,
+}
+
+impl Counter {
+    /// The counter for the body of a request to the interface.
+    fn of(dialect: Option<Dialect>, head: &Parts) -> Counter {
+        let media = Media::of(&head.headers);
+        let json = || Counter::Json(Values::default());
+        match dialect {
+            Some(Dialect::GoJudgeGrpc) => Counter::Reader,
+            Some(Dialect::Judge0) => match media {
+                Media::Urlencoded => Counter::Pairs {
+                    begun: false,
+                    count: 0,
+                },
+                Media::Multipart => Counter::Reader,
+                Media::Other => json(),
+            },
+            // Other routes read JSON, regardless of the type.
+            None if media == Media::Multipart && head.uri.path().ends_with(FORM_ROUTE) => {
+                Counter::Reader
+            }
+            _ => json(),
+        }
+    }
+
+    /// Reads the next piece.
+    fn check(&mut self, piece: &[u8]) -> Result<(), BodyError> {
+        if let Counter::Pairs { begun: false, .. } = self
+            && judge0::is_object(piece)
+        {
+            *self = Counter::Json(Values::default());
+        }
+        match self {
+            Counter::Json(values) => match values.are_too_many(piece) {
+                true => Err(BodyError::Values),
+                false => Ok(()),
+            },
+            Counter::Pairs { begun, count } => {
+                *begun |= !piece.trim_ascii_start().is_empty();
+                *count += piece.iter().filter(|byte| **byte == b'&').count();
+                match *count > MAX_FORM_FIELDS {
+                    true => Err(BodyError::Fields),
+                    false => Ok(()),
+                }
+            }
+            Counter::Reader => Ok(()),
+        }
+    }
+}
+
 /// A body that is too large for the memory of the service.
 #[derive(Debug, thiserror::Error)]
 enum BodyError {
     #[error("the body contains more than {MAX_VALUES} values; split the request")]
     Values,
+    #[error("the form has more than {MAX_FORM_FIELDS} fields; split the request")]
+    Fields,
     #[error("the requests of this client are too large together; try again later")]
     Share,
 }
 
 struct Bounded {
     body: Body,
-    /// `None` if the body is not JSON.
-    values: Option<Values>,
+    counter: Counter,
     /// The charge for a body whose length is not known.
     growing: Option<Claim<ClientId>>,
     /// The largest charge. A body that consists of many messages is not in memory as a whole.
@@ -92,9 +187,8 @@ impl http_body::Body for Bounded {
             _ => None,
         };
         if let Some(data) = data {
-            let values = self.values.as_mut();
-            if values.is_some_and(|values| values.are_too_many(data)) {
-                return Poll::Ready(Some(Err(axum::Error::new(BodyError::Values))));
+            if let Err(error) = self.counter.check(data) {
+                return Poll::Ready(Some(Err(axum::Error::new(error))));
             }
             let more = (data.len() as u64).min(self.left);
             self.left -= more;
@@ -130,27 +224,25 @@ pub async fn bound(
         // charged, and strangers cannot use up the pool.
         return next.run(Request::from_parts(head, Body::empty())).await;
     }
-    let (head, body) = match encoding::expanded(Request::from_parts(head, body)) {
+    let max_bytes = service.config.max_body_bytes as u64;
+    let (head, body) = match encoding::expanded(Request::from_parts(head, body), max_bytes) {
         Ok(request) => request.into_parts(),
         Err(error) => return unsupported(dialect, error),
     };
     let text = |name| head.headers.get(name)?.to_str().ok();
     let length = text(CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-    let max_bytes = service.config.max_body_bytes as u64;
     // A body beyond the maximum is rejected without being read.
     let charged = length.map_or(0, |length| length.min(max_bytes));
     let Some(place) = service.bodies.take(client, charged) else {
         return overloaded(dialect);
     };
-    let is_json = dialect != Some(Dialect::GoJudgeGrpc)
-        && !text(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("multipart/"));
     let (known, growing) = match length {
         Some(_) => (Some(place), None),
         None => (None, Some(place)),
     };
     let body = Body::new(Bounded {
         body,
-        values: is_json.then(Values::default),
+        counter: Counter::of(dialect, &head),
         growing,
         left: max_bytes,
     });
@@ -261,5 +353,46 @@ mod tests {
         assert_eq!(count(&[r#"["\"#, r#"",","#, r#"x",1]"#]), 2);
         let many = "0,".repeat(MAX_VALUES + 1);
         assert!(Values::default().are_too_many(many.as_bytes()));
+    }
+
+    fn counter(dialect: Option<Dialect>, path: &str, kind: &str) -> Counter {
+        let request = axum::http::Request::builder().uri(path);
+        let request = request.header(CONTENT_TYPE, kind).body(()).unwrap();
+        Counter::of(dialect, &request.into_parts().0)
+    }
+
+    #[test]
+    fn values_are_counted_unless_the_reader_of_a_form_counts() {
+        let many = "0,".repeat(MAX_VALUES + 1);
+        let form = "multipart/form-data; boundary=x";
+        for (dialect, path, kind, is_counted) in [
+            (Some(Dialect::Judge0), "/submissions", form, false),
+            (Some(Dialect::Judge0), "/submissions", "multipart/x", true),
+            (Some(Dialect::GoJudge), "/run", form, true),
+            (None, "/v1/judgings", form, false),
+            (None, "/v1/judgings", "multipart/x", true),
+            (None, "/v1/runs", form, true),
+        ] {
+            let checked = counter(dialect, path, kind).check(many.as_bytes());
+            assert_eq!(checked.is_err(), is_counted, "{path} {kind}");
+        }
+    }
+
+    #[test]
+    fn fields_of_forms_and_values_of_objects_with_their_type_are_counted() {
+        let kind = "application/x-www-form-urlencoded";
+        let check = |pieces: &[&str]| {
+            let mut counter = counter(Some(Dialect::Judge0), "/submissions", kind);
+            let mut pieces = pieces.iter();
+            pieces.try_for_each(|piece| counter.check(piece.as_bytes()))
+        };
+        let fields = |count| "\"a&".repeat(count);
+        check(&[" ", &fields(MAX_FORM_FIELDS)]).unwrap();
+        let error = check(&[" ", &fields(MAX_FORM_FIELDS), "{", "&"]).unwrap_err();
+        assert!(matches!(error, BodyError::Fields));
+        check(&["source_code=", &"0,".repeat(MAX_VALUES + 1)]).unwrap();
+        let error = check(&[" ", "{", &"0,".repeat(MAX_VALUES + 1)]).unwrap_err();
+        assert!(matches!(error, BodyError::Values));
+        check(&["{", &fields(MAX_FORM_FIELDS + 1)]).unwrap();
     }
 }

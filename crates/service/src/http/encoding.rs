@@ -2,11 +2,12 @@
 //!
 //! A body is expanded as it arrives, in pieces that are not larger than flate2's buffer. So the
 //! bounds of plain bodies also hold here, and they end the request before a small body becomes
-//! large.
+//! large. The compressed bytes have a bound as well, because they may expand to nothing: a body of
+//! empty gzip members would keep the decoder busy without an end.
 
 use super::problem;
 use axum::body::{Body, Bytes};
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
@@ -20,6 +21,10 @@ use std::task::{Context, Poll, ready};
 
 /// The encodings that bodies of requests may have.
 const SUPPORTED: &str = "gzip, deflate";
+
+/// Data that cannot be compressed grows by at most this fraction, and by headers.
+const OVERHEAD_DIVISOR: u64 = 256;
+const HEADER_BYTES: u64 = 4 << 10;
 
 /// A body has an encoding that the service does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -46,19 +51,20 @@ impl IntoResponse for UnsupportedEncoding {
     }
 }
 
-/// Expands the body of a request.
-pub async fn expand(request: Request, next: Next) -> Response {
-    match expanded(request) {
+/// Expands the body of a request, which may have at most this number of bytes when expanded.
+pub async fn expand(State(max_bytes): State<u64>, request: Request, next: Next) -> Response {
+    match expanded(request, max_bytes) {
         Ok(request) => next.run(request).await,
         Err(error) => error.into_response(),
     }
 }
 
-/// The request with an expanded body, whose length is not known.
+/// The request with an expanded body, whose length is not known. The caller bounds the expanded
+/// body to `max_bytes`. A compressed body fails if its own length cannot be that of such a body.
 ///
 /// # Errors
 /// The body has an encoding that the service does not support.
-pub fn expanded(mut request: Request) -> Result<Request, UnsupportedEncoding> {
+pub fn expanded(mut request: Request, max_bytes: u64) -> Result<Request, UnsupportedEncoding> {
     let Some(decoder) = decoder(request.headers())? else {
         return Ok(request);
     };
@@ -69,6 +75,9 @@ pub fn expanded(mut request: Request) -> Result<Request, UnsupportedEncoding> {
             body,
             decoder,
             input: Bytes::new(),
+            left: max_bytes
+                .saturating_add(max_bytes / OVERHEAD_DIVISOR)
+                .saturating_add(HEADER_BYTES),
             has_ended: false,
         })
     }))
@@ -129,6 +138,8 @@ struct Expanding {
     decoder: Decoder,
     /// Input that has not been expanded yet.
     input: Bytes,
+    /// The maximum number of bytes that may still arrive.
+    left: u64,
     has_ended: bool,
 }
 
@@ -154,6 +165,11 @@ impl Expanding {
 #[error("data follows the end of the compressed body")]
 struct TrailingData;
 
+/// A compressed body has more bytes than an expanded one may have.
+#[derive(Debug, thiserror::Error)]
+#[error("the compressed body is larger than the largest body may be")]
+struct CompressedTooLarge;
+
 impl http_body::Body for Expanding {
     type Data = Bytes;
     type Error = axum::Error;
@@ -172,7 +188,14 @@ impl http_body::Body for Expanding {
                 return Poll::Ready(None);
             }
             match ready!(Pin::new(&mut self.body).poll_frame(context)) {
-                Some(Ok(frame)) => self.input = frame.into_data().unwrap_or_default(),
+                Some(Ok(frame)) => {
+                    let input = frame.into_data().unwrap_or_default();
+                    let Some(left) = self.left.checked_sub(input.len() as u64) else {
+                        return Poll::Ready(Some(Err(axum::Error::new(CompressedTooLarge))));
+                    };
+                    self.left = left;
+                    self.input = input;
+                }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => {
                     self.has_ended = true;
@@ -195,6 +218,7 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     const LARGE_BYTES: usize = 8 << 20;
+    const MAX_BYTES: u64 = LARGE_BYTES as u64;
     /// The buffer of flate2.
     const PIECE_BYTES: usize = 32 << 10;
 
@@ -209,7 +233,7 @@ mod tests {
         let headers = request.headers_mut();
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
         headers.insert(CONTENT_LENGTH, HeaderValue::from_static("1"));
-        expanded(request)
+        expanded(request, MAX_BYTES)
     }
 
     async fn content(encoding: &'static str, body: Vec<u8>) -> Result<Bytes, axum::Error> {
@@ -251,6 +275,28 @@ mod tests {
             size += piece.len();
         }
         assert_eq!(size, LARGE_BYTES);
+    }
+
+    #[tokio::test]
+    async fn compressed_bytes_are_bounded_although_they_expand_to_nothing() {
+        let empty = gzip(b"");
+        let members = |bytes: usize| empty.repeat(bytes / empty.len());
+        assert_eq!(content("gzip", members(LARGE_BYTES)).await.unwrap(), "");
+        let too_large = members(LARGE_BYTES + LARGE_BYTES / 128);
+        let error = content("gzip", too_large).await.unwrap_err();
+        let cause = error.into_inner().downcast::<axum::Error>().unwrap();
+        assert!(cause.into_inner().is::<CompressedTooLarge>());
+        // Data of the largest size that cannot be compressed is accepted.
+        let mut state = 1_u64;
+        let noise = (0..LARGE_BYTES).map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as u8
+        });
+        let noise: Vec<u8> = noise.collect();
+        let found = content("gzip", gzip(&noise)).await.unwrap();
+        assert_eq!(found.len(), LARGE_BYTES);
     }
 
     #[tokio::test]

@@ -25,6 +25,11 @@ pub const AGAIN: i64 = 5;
 /// The number of failed attempts after which a judgement becomes a fault.
 pub const MAX_FAILURES: i64 = 3;
 
+/// How often a judgement makes way for submissions to contests. Afterwards it is judged to its end,
+/// so that contestants cannot keep other judgements from ending. Attempts that neither have a
+/// result nor have failed count, which includes those that a restart of the site has ended.
+const MAX_INTERRUPTIONS: i64 = 2;
+
 record! {
     /// A judgement that a worker has leased.
     Task {
@@ -195,16 +200,24 @@ pub async fn waiting_in_contests(db: &Db, before: Time) -> Result<i64> {
 }
 
 /// Queues an attempt again that makes way for submissions to contests. It has its former place in
-/// the queue, and the attempt is no failure. Returns false if the worker has lost its lease, or if
-/// the judgement is itself one of a submission to a contest.
+/// the queue, and the attempt is no failure. Returns false if the worker has lost its lease, if the
+/// judgement is itself one of a submission to a contest, if it has made way too often, or if
+/// another running judgement could make way that has begun later and so loses less work.
 pub async fn make_way(db: &Db, id: i64, attempt: i64) -> Result<bool> {
     let mut tx = db.begin().await?;
     let queued = tx
         .execute(
             "UPDATE judgement
              SET state = 'queued', lease_until = NULL, initial_verdict = NULL
-             WHERE id = $1 AND attempt = $2 AND state = 'running' AND priority < $3",
-            values![id, attempt, CONTEST],
+             WHERE id = $1 AND attempt = $2 AND state = 'running' AND priority < $3
+                AND attempt - failures <= $4
+                AND NOT EXISTS (SELECT other.id FROM judgement AS other
+                    WHERE other.state = 'running' AND other.priority < $3
+                        AND other.attempt - other.failures <= $4
+                        AND (other.started_at > judgement.started_at
+                            OR (other.started_at = judgement.started_at
+                                AND other.id > judgement.id)))",
+            values![id, attempt, CONTEST, MAX_INTERRUPTIONS],
         )
         .await?;
     tx.commit().await?;

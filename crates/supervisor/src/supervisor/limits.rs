@@ -95,24 +95,18 @@ impl Supervisor {
             .min()
     }
 
-    /// Ends runs whose sockets hold, or could hold, more memory than their limit.
+    /// Ends runs whose sockets hold, or could hold, more memory than their limit, or more of the
+    /// memory that all sockets of the host share than one run may use.
     pub(super) fn check_sockets(&mut self) {
-        let held = !matches!(self.setup.handover, Handover::Rlimit);
+        let charged = !matches!(self.setup.handover, Handover::Rlimit);
         for index in 0..self.runners.len() {
             let runner = &mut self.runners[index];
             let (State::Running(id), Some(sockets)) = (runner.state, &mut runner.sockets) else {
                 continue;
             };
-            let limit = self
-                .requests
-                .get(&id)
-                .and_then(|request| request.limits.memory)
-                .filter(|_| held);
-            let Some(limit) = limit else {
-                runner.sockets = None;
-                continue;
-            };
-            if calls::monotonic_raw_ns() >= sockets.scan_at_ns && sockets.scan() > limit {
+            let request = self.requests.get(&id);
+            let limit = request.and_then(|request| request.limits.memory);
+            if calls::monotonic_raw_ns() >= sockets.scan_at_ns && sockets.exceed(limit, charged) {
                 self.end(id, Cause::Memory);
             }
         }

@@ -112,6 +112,7 @@ impl Supervisor {
                     self.runners[index].set_files(files);
                 }
                 Some([message::SOCKETS, small]) => {
+                    let share = self.setup.socket_share;
                     let files: Vec<OwnedFd> = descriptors
                         .by_ref()
                         .take(sockets::FILE_COUNT)
@@ -119,7 +120,8 @@ impl Supervisor {
                         .collect();
                     match files.try_into() {
                         Ok(files) => {
-                            self.runners[index].sockets = Some(Sockets::new(files, *small != 0))
+                            self.runners[index].sockets =
+                                Some(Sockets::new(files, *small != 0, share))
                         }
                         // Without these descriptors, the runs of this runner would not be limited.
                         Err(_) => self.runners[index].kill_process(),

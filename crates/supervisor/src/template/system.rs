@@ -21,9 +21,10 @@ const OTHER_ACCOUNTS: [(&str, &str, u32, &str); 2] = [
 ];
 
 /// Files of the host's /etc that contain no secrets and that libraries read. A template gets copies
-/// of them, and links if they are links into /usr or /etc/alternatives.
-const HOSTS_FILES: [&str; 14] = [
-    "bash.bashrc",
+/// of them, and links if they are links into /usr or /etc/alternatives. The files that shells
+/// execute at their start are not among them, because administrators set proxies with passwords
+/// there.
+const HOSTS_FILES: [&str; 12] = [
     "debian_version",
     "gai.conf",
     "host.conf",
@@ -31,7 +32,6 @@ const HOSTS_FILES: [&str; 14] = [
     "locale.alias",
     "localtime",
     "os-release",
-    "profile",
     "protocols",
     "services",
     "shells",

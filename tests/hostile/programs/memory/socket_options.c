@@ -35,11 +35,19 @@ static void attack(void)
     refused_or("UDP_ENCAP", setsockopt(udp, 17, 100, &on, sizeof on), ENOPROTOOPT);
     refused_or("SO_TIMESTAMP", setsockopt(udp, SOL_SOCKET, SO_TIMESTAMP, &on, sizeof on),
         ENOPROTOOPT);
-    must(getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &before, &length));
-    must(setsockopt(udp, SOL_SOCKET, SO_RCVBUF, &large, sizeof large));
-    must(getsockopt(udp, SOL_SOCKET, SO_RCVBUF, &size, &length));
-    if (size > before)
-        escaped("SO_RCVBUF: %d, then %d", before, size);
+    /* These options modify the code of the kernel until the host restarts. */
+    refused_or("TCP_TX_DELAY", setsockopt(tcp, 6, 37, &on, sizeof on), ENOPROTOOPT);
+    refused_or("IP_MINTTL", setsockopt(tcp, 0, 21, &on, sizeof on), ENOPROTOOPT);
+    refused_or("IPV6_MINHOPCOUNT", setsockopt(udp, 41, 73, &on, sizeof on), ENOPROTOOPT);
+    const int sizes[] = { SO_RCVBUF, SO_SNDBUF }, sockets[] = { tcp, udp, pair[0] };
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 3; j++) {
+            must(getsockopt(sockets[j], SOL_SOCKET, sizes[i], &before, &length));
+            must(setsockopt(sockets[j], SOL_SOCKET, sizes[i], &large, sizeof large));
+            must(getsockopt(sockets[j], SOL_SOCKET, sizes[i], &size, &length));
+            if (size > before)
+                escaped("option %d of socket %d: %d, then %d", sizes[i], j, before, size);
+        }
     /* Programs need these options. */
     int yes = 1;
     must(setsockopt(tcp, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));

@@ -9,12 +9,6 @@ with = ["loopback"]
 limits = { memory = "32M", cpu = "20s", real = "40s" }
 uncharged = true
 expect = "memory_limit"
-
-[[except]]
-when = ["rlimit"]
-expect = "escaped or contained"
-exception = """\
-RLIMIT_AS does not count kernel memory; tcp_mem bounds all TCP connections of the host together"""
 --- */
 #include "hostile.h"
 

@@ -7,6 +7,7 @@
 //! | `error` | why a request has no results |
 //! | `run` | admits and runs groups |
 //! | `plan` | the files of a group, and the memory that it needs |
+//! | `host_files` | the files of the host that requests may read |
 //! | `prepare` | turns a command into an execution of the core |
 //! | `member` | executes the command and assembles its result |
 //! | `result` | turns a report of the core into a result |
@@ -24,6 +25,7 @@ mod conversation;
 pub mod error;
 mod files;
 mod grpc;
+mod host_files;
 mod info;
 mod member;
 pub mod model;
@@ -54,7 +56,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use error::{GroupError, RequestError};
@@ -117,7 +119,8 @@ impl GoJudge {
 pub fn router(go_judge: &Arc<GoJudge>) -> Router {
     let state = (go_judge.service.clone(), Some(Dialect::GoJudge));
     let bound = from_fn_with_state(state, bodies::bound);
-    let upload = post(files::add).layer(from_fn(encoding::expand));
+    let max_bytes = go_judge.service.config.max_body_bytes as u64;
+    let upload = post(files::add).layer(from_fn_with_state(max_bytes, encoding::expand));
     let routes = [
         ("/run", post(run_group).layer(bound)),
         ("/file", get(files::list).merge(upload)),

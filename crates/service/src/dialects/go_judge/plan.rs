@@ -4,6 +4,7 @@
 
 use super::GoJudge;
 use super::error::GroupError;
+use super::host_files;
 use super::model::{Command, CommandFile, CopyOut, Group};
 use crate::config::GoJudgeConfig;
 use crate::core::budget::{Budget, MAX_RENDERED_BYTES};
@@ -13,6 +14,7 @@ use crate::core::plan::{Plan, RECORD_BYTES};
 use crate::service::Service;
 use crate::tokens::Client;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The size of each of the directories `/w` and `/tmp`, in bytes.
 pub const DIRECTORY_BYTES: u64 = 128 << 20;
@@ -56,12 +58,17 @@ impl StoredFiles {
             .ok_or_else(|| GroupError::UnknownFile(id.to_owned()))
     }
 
-    fn bytes(&self, file: &CommandFile) -> u64 {
+    /// The size of a file. A file of the host counts only if it is below one of these directories;
+    /// otherwise the request is rejected later.
+    fn bytes(&self, prefixes: &[PathBuf], file: &CommandFile) -> u64 {
         match file {
             CommandFile::Content(bytes) => bytes.len() as u64,
             CommandFile::Stored(id) => self.0.get(id).map_or(0, StoredFile::bytes),
             CommandFile::Local(path) => {
-                let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+                let bytes = match host_files::find(prefixes, path) {
+                    Ok(Ok(file)) => file.bytes(),
+                    _ => 0,
+                };
                 bytes.min(2 * DIRECTORY_BYTES)
             }
             _ => 0,
@@ -69,13 +76,13 @@ impl StoredFiles {
     }
 
     /// The archive and the inputs of a command.
-    fn input_bytes(&self, command: &Command) -> u64 {
+    fn input_bytes(&self, prefixes: &[PathBuf], command: &Command) -> u64 {
         let archive = command.copy_in.values();
-        let archive = archive.map(|file| self.bytes(file).saturating_add(RECORD_BYTES));
+        let archive = archive.map(|file| self.bytes(prefixes, file).saturating_add(RECORD_BYTES));
         let inputs = command.files.iter().flatten();
         let inputs = inputs.filter_map(|file| match file {
             CommandFile::Stored(id) => self.content(id).ok().map(|it| it.memory_bytes()),
-            file => Some(self.bytes(file)),
+            file => Some(self.bytes(prefixes, file)),
         });
         archive.chain(inputs).fold(0, u64::saturating_add)
     }
@@ -125,7 +132,9 @@ fn output_bytes(config: &GoJudgeConfig, command: &Command) -> (u64, u64) {
 /// The memory that a group needs. Its commands run at the same time if it is coupled, and otherwise
 /// one after another.
 pub fn plan(service: &Service, group: &Group, stored: &StoredFiles, is_coupled: bool) -> Plan {
-    let inputs = group.commands.iter().map(|it| stored.input_bytes(it));
+    let prefixes = &service.config.go_judge_source_prefixes;
+    let inputs = group.commands.iter();
+    let inputs = inputs.map(|it| stored.input_bytes(prefixes, it));
     let inputs = match is_coupled {
         true => inputs.fold(0, u64::saturating_add),
         false => inputs.max().unwrap_or(0),
@@ -158,6 +167,19 @@ pub fn budget(service: &Service) -> Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_the_host_count_only_if_requests_may_read_them() {
+        let host = tempfile::tempdir().unwrap();
+        let prefixes = [host.path().join("shown")];
+        std::fs::create_dir(&prefixes[0]).unwrap();
+        let stored = StoredFiles(BTreeMap::new());
+        for (name, bytes) in [("shown/file", 1000), ("hidden", 0)] {
+            let path = host.path().join(name);
+            std::fs::write(&path, [0; 1000]).unwrap();
+            assert_eq!(stored.bytes(&prefixes, &CommandFile::Local(path)), bytes);
+        }
+    }
 
     #[test]
     fn names_of_collectors_are_counted_once() {

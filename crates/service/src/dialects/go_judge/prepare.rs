@@ -2,6 +2,7 @@
 
 use super::WORK_DIRECTORY;
 use super::error::{GroupError, RequestError};
+use super::host_files;
 use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
 use super::model::{Command, CommandFile, CommandResult, CopyOut, End, FileErrorKind, Status};
 use super::plan::{DIRECTORY_BYTES, StoredFiles, max_copy_out};
@@ -9,8 +10,8 @@ use super::result::{file_error, not_started_text};
 use super::terminal::{Terminal, TerminalChannel, typed};
 use crate::core::budget::Budget;
 use crate::core::execution::{
-    Capture, Content, Excess, Execution, ExecutionLimits, HostFile, Input, InputContent, InputFile,
-    Output, OutputFile, Stream, Streams,
+    Capture, Content, Excess, Execution, ExecutionLimits, Input, InputContent, InputFile, Output,
+    OutputFile, Stream, Streams,
 };
 use crate::core::program::usual_world;
 use crate::service::Service;
@@ -248,7 +249,7 @@ fn slot(common: Common<'_>, file: &CommandFile) -> Result<Slot, Stop> {
     Ok(match file {
         CommandFile::Local(path) if path == Path::new("/dev/null") => Slot::Null,
         CommandFile::Local(path) => {
-            let file = source(common.service, path)?;
+            let file = host_files::find(prefixes(common), path)?;
             let file =
                 file.map_err(|error| internal(format!("open {}: {error}", path.display())))?;
             Slot::Content(Content::Host(file))
@@ -269,28 +270,9 @@ fn wrong_use(file: &CommandFile) -> RequestError {
     }
 }
 
-/// A file of the host, if requests may read it. Links are resolved before the check.
-fn source(service: &Service, path: &Path) -> Result<std::io::Result<HostFile>, RequestError> {
-    let prefixes = &service.config.go_judge_source_prefixes;
-    let forbidden = || RequestError::SourcePath {
-        path: path.to_owned(),
-        prefixes: prefixes.clone(),
-    };
-    let is_below = |path: &Path| {
-        let mut prefixes = prefixes
-            .iter()
-            .filter_map(|prefix| prefix.canonicalize().ok());
-        prefixes.any(|prefix| path.starts_with(prefix))
-    };
-    match path.canonicalize() {
-        Ok(real) if is_below(&real) => Ok(HostFile::new(real)),
-        Ok(_) => Err(forbidden()),
-        // Requests must not learn anything about other directories.
-        Err(error) => match path.parent().map(Path::canonicalize) {
-            Some(Ok(parent)) if is_below(&parent) => Ok(Err(error)),
-            _ => Err(forbidden()),
-        },
-    }
+/// The directories from which requests may read files of the host.
+fn prefixes(common: Common<'_>) -> &[PathBuf] {
+    &common.service.config.go_judge_source_prefixes
 }
 
 /// Puts a slot at a descriptor.
@@ -403,7 +385,7 @@ fn input_files(common: Common<'_>, command: &Command) -> Result<Vec<InputFile>, 
             CommandFile::Local(source) if source == Path::new("/dev/null") => {
                 Content::Bytes(Bytes::new())
             }
-            CommandFile::Local(local) => match source(common.service, local)? {
+            CommandFile::Local(local) => match host_files::find(prefixes(common), local)? {
                 Ok(file) => Content::Host(file),
                 Err(error) => {
                     let kind = FileErrorKind::CopyInOpenFile;

@@ -2,6 +2,7 @@
 
 use super::field_errors::FieldErrors;
 use super::status::Status;
+use crate::http::bodies::MAX_FORM_FIELDS;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -15,6 +16,8 @@ const NOT_UTF8: &str = "cannot be converted to UTF-8, use base64_encoded=true qu
 pub enum RequestError {
     /// The body is not JSON.
     Malformed,
+    /// A form has too many fields.
+    TooManyFields,
     /// The token is missing or unknown.
     Unauthorized,
     /// The client may not do this.
@@ -58,6 +61,9 @@ impl IntoResponse for RequestError {
                 StatusCode::BAD_REQUEST,
                 json!({ "status": 400, "error": "Bad Request" }),
             ),
+            Error::TooManyFields => {
+                message(format!("a form may have at most {MAX_FORM_FIELDS} fields"))
+            }
             Error::NotFound => (
                 StatusCode::NOT_FOUND,
                 json!({ "status": 404, "error": "Not Found" }),

@@ -35,6 +35,7 @@ mod store;
 mod submission;
 mod submissions;
 
+pub use body::is_object;
 pub use callbacks::Receivers;
 pub use languages::Languages;
 pub use model::{Draft, LIMITS, Limits, LimitsError, Min, Rules};
@@ -79,6 +80,11 @@ impl Judge0 {
             callbacks: Turns::new(is_divided),
             service,
         }
+    }
+
+    /// The maximum number of submissions in a batch.
+    fn max_batch(&self) -> usize {
+        self.service.config.judge0.max_submission_batch_size
     }
 
     /// Whether the page that sent a request with these headers may read the response.

@@ -38,7 +38,7 @@ pub async fn create(
     // Judge0 checks its queue before it reads the request, so a full queue hides other errors.
     let full = |_| RequestError::QueueFull;
     judge0.store.check_room(client.id, 1).map_err(full)?;
-    let mut document = body::fields(&headers, body).await?;
+    let mut document = body::fields(&headers, body, judge0.max_batch()).await?;
     let parameters = parameters.with_body(&document);
     parameters.add_to(&mut document);
     let fields = parameters.fields()?;
@@ -83,7 +83,7 @@ pub async fn create_batch(
     headers: HeaderMap,
     body: Bytes,
 ) -> Answer<(StatusCode, Json<Value>)> {
-    let mut document = body::fields(&headers, body).await?;
+    let mut document = body::fields(&headers, body, judge0.max_batch()).await?;
     let parameters = parameters.with_body(&document);
     let submissions = match document.remove("submissions") {
         Some(Value::Array(submissions)) => submissions,
@@ -338,7 +338,7 @@ fn call_back(judge0: &Arc<Judge0>, submission: Option<&Submission>) {
 }
 
 fn check_batch(judge0: &Judge0, count: usize) -> Result<(), RequestError> {
-    let max = judge0.service.config.judge0.max_submission_batch_size;
+    let max = judge0.max_batch();
     match count {
         0 => Err(RequestError::BatchEmpty),
         count if count > max => Err(RequestError::BatchTooLarge(max)),

@@ -9,11 +9,11 @@ use super::request::{self, Files};
 use crate::core::judging::{self, Event, Judgement, Judging, JudgingError};
 use crate::core::program::Source;
 use crate::core::registry::{Begun, JobKind};
+use crate::http::bodies::{MAX_FORM_FIELDS, Media};
 use crate::http::problem::{self, ProblemDetails};
 use crate::service::Service;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Multipart, Path, Request, State};
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use millibox::Figures;
@@ -291,11 +291,7 @@ pub async fn create(
     request: Request,
 ) -> Result<Response, ProblemDetails> {
     let service = &v1.service;
-    let is_form = headers
-        .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok())
-        .is_some_and(|kind| kind.starts_with("multipart/form-data"));
-    let request = if is_form {
+    let request = if Media::of(&headers) == Media::Multipart {
         from_form(request).await?
     } else {
         let RequestBody(body) = RequestBody::from_request(request, &v1).await?;
@@ -441,7 +437,13 @@ async fn from_form(request: Request) -> Result<JudgingRequest, ProblemDetails> {
         .map_err(problem::malformed)?;
     let mut fields = serde_json::Map::new();
     let mut submission = BTreeMap::new();
+    let mut count = 0;
     while let Some(field) = form.next_field().await.map_err(problem::rejected_form)? {
+        count += 1;
+        if count > MAX_FORM_FIELDS {
+            let detail = format!("a form may have at most {MAX_FORM_FIELDS} fields");
+            return Err(problem::malformed(detail));
+        }
         let name = field.name().unwrap_or_default().to_owned();
         let file_name = field.file_name().map(str::to_owned);
         let bytes = field.bytes().await.map_err(problem::rejected_form)?;

@@ -37,7 +37,7 @@ use attach::Consoles;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use jobs::Jobs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,7 +86,7 @@ pub fn router(v1: &Arc<V1>) -> Router {
     let bound = from_fn_with_state((v1.service.clone(), None), bodies::bound);
     let (routes, _) = documented()
         .layer(bound)
-        .merge(files_routes())
+        .merge(files_routes(v1.service.config.files.max_file_bytes))
         .split_for_parts();
     routes
         .fallback(not_found)
@@ -96,15 +96,16 @@ pub fn router(v1: &Arc<V1>) -> Router {
 
 /// All routes with their description.
 pub fn all_documented() -> OpenApiRouter<Arc<V1>> {
-    documented().merge(files_routes())
+    // The bound is no part of the description.
+    documented().merge(files_routes(0))
 }
 
-fn files_routes() -> OpenApiRouter<Arc<V1>> {
+fn files_routes(max_bytes: u64) -> OpenApiRouter<Arc<V1>> {
     OpenApiRouter::new()
         .routes(routes!(files::put, files::get, files::remove))
         // Files have their own bound, and are not kept in memory.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn(encoding::expand))
+        .layer(from_fn_with_state(max_bytes, encoding::expand))
 }
 
 fn documented() -> OpenApiRouter<Arc<V1>> {

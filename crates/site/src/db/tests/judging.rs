@@ -419,7 +419,7 @@ fn judgement_makes_way_for_contests_without_a_failure() {
         assert_eq!(judgement::waiting_in_contests(db, NOW).await.unwrap(), 1);
         // Only the attempt that has the lease makes way, and only once.
         assert!(!judgement::make_way(db, judged, 2).await.unwrap());
-        for attempt in 1..=2 * judgement::MAX_FAILURES {
+        for attempt in 1..=2 {
             assert!(judgement::make_way(db, judged, attempt).await.unwrap());
             assert!(!judgement::make_way(db, judged, attempt).await.unwrap());
             let wrong = outcome(Verdict::WrongAnswer, 0);
@@ -442,7 +442,9 @@ fn judgement_makes_way_for_contests_without_a_failure() {
             let again = claim(db).await.unwrap();
             assert_eq!((again.id, again.attempt), (judged, attempt + 1));
         }
-        let last = 2 * judgement::MAX_FAILURES + 1;
+        let last = 3;
+        let kept = judgement::make_way(db, judged, last).await;
+        assert!(!kept.unwrap(), "it has made way too often");
         let right = outcome(Verdict::Accepted, 100);
         assert!(
             judgement::finish(db, judged, last, &right, NOW)
@@ -456,5 +458,66 @@ fn judgement_makes_way_for_contests_without_a_failure() {
         );
         let details = judgement::details(db, judged).await.unwrap().unwrap();
         assert_eq!(details.fault, None);
+    });
+}
+
+#[test]
+fn judgement_that_has_begun_last_makes_way() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        for _ in 0..3 {
+            submit(db, ada, sum, None).await;
+        }
+        let mut tasks = Vec::new();
+        // The first two begin at the same time.
+        for now in [NOW, NOW, NOW.after(Duration::from_secs(1))] {
+            let task = judgement::claim(db, "w", now, LEASE).await.unwrap();
+            tasks.push(task.unwrap());
+        }
+        let makes_way = async |index: usize| {
+            let task: &judgement::Task = &tasks[index];
+            judgement::make_way(db, task.id, task.attempt)
+                .await
+                .unwrap()
+        };
+        assert!(!makes_way(0).await);
+        assert!(!makes_way(1).await);
+        assert!(makes_way(2).await);
+        assert!(!makes_way(0).await);
+        assert!(makes_way(1).await);
+        assert!(makes_way(0).await);
+        // A failed attempt is no interruption, and a judgement that can no longer make way does not
+        // keep an earlier one from it.
+        let later = NOW.after(Duration::from_secs(2));
+        let again = async || {
+            let task = judgement::claim(db, "w", later, LEASE).await.unwrap();
+            task.unwrap()
+        };
+        let mut task = again().await;
+        assert!(
+            judgement::fail(db, task.id, task.attempt, &BROKEN, later)
+                .await
+                .unwrap()
+        );
+        task = again().await;
+        assert!(
+            judgement::make_way(db, task.id, task.attempt)
+                .await
+                .unwrap()
+        );
+        task = again().await;
+        assert!(
+            !judgement::make_way(db, task.id, task.attempt)
+                .await
+                .unwrap()
+        );
+        let other = again().await;
+        assert_ne!(other.id, task.id);
+        assert!(
+            judgement::make_way(db, other.id, other.attempt)
+                .await
+                .unwrap()
+        );
     });
 }

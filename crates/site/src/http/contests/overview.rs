@@ -29,7 +29,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 /// The streams of a contest report the start of a round within this time, each at a different
 /// moment, so that the browsers of all contestants do not load the page at once.
@@ -188,23 +188,31 @@ impl Follower {
             next_change: overview.next_change(now),
         })
     }
+}
 
-    /// Waits for the time, or for a change of the contest. Returns whether the time has come, or
-    /// `None` if the site ends.
-    async fn wait(&mut self, until: Time) -> Option<bool> {
-        loop {
-            let left = until.0.saturating_sub(Time::now().0).max(0).unsigned_abs();
-            let is_due = tokio::select! {
-                () = tokio::time::sleep(Duration::from_micros(left)) => true,
-                change = self.changes.recv() => match change {
-                    Ok(contest) if contest != self.contest => continue,
-                    Ok(_) | Err(RecvError::Lagged(_)) => false,
-                    Err(RecvError::Closed) => return None,
-                },
-            };
-            tokio::time::sleep(self.pause).await;
-            return Some(is_due);
-        }
+/// Waits for the time, or for a change of the contest. Changes within the pause that follows count
+/// as one. Returns whether the time has come, or `None` if the site ends.
+async fn wait(
+    changes: &mut Receiver<i64>,
+    contest: i64,
+    until: Time,
+    pause: Duration,
+) -> Option<bool> {
+    loop {
+        let left = until.0.saturating_sub(Time::now().0).max(0).unsigned_abs();
+        let is_due = tokio::select! {
+            () = tokio::time::sleep(Duration::from_micros(left)) => true,
+            change = changes.recv() => match change {
+                Ok(changed) if changed != contest => continue,
+                Ok(_) | Err(RecvError::Lagged(_)) => false,
+                Err(RecvError::Closed) => return None,
+            },
+        };
+        tokio::time::sleep(pause).await;
+        // The look that follows sees all these changes. If each caused a look of its own, a stream
+        // would fall behind when many participants start their clocks.
+        while let Ok(_) | Err(TryRecvError::Lagged(_)) = changes.try_recv() {}
+        return Some(is_due);
     }
 }
 
@@ -215,7 +223,9 @@ fn openings(
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     stream::unfold((follower, known), async |(mut follower, mut known)| {
         loop {
-            let is_due = follower.wait(known.next_change).await?;
+            let Follower { contest, pause, .. } = follower;
+            let changes = &mut follower.changes;
+            let is_due = wait(changes, contest, known.next_change, pause).await?;
             // A database that is busy must not end the stream.
             let Ok(look) = follower.look().await else {
                 continue;
@@ -245,4 +255,29 @@ pub async fn live(Ctx { app, session }: Ctx, client: Client, Path(id): Path<i64>
     };
     let known = follower.look().await?;
     Ok(seat.respond(stream::select(openings(follower, known), notices)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::broadcast;
+
+    const PAUSE: Duration = Duration::from_millis(10);
+
+    #[tokio::test]
+    async fn changes_within_the_pause_cause_one_look_and_later_changes_another() {
+        let (sender, mut changes) = broadcast::channel(4);
+        let mut look = async |until| wait(&mut changes, 1, until, PAUSE).await;
+        for contest in [1, 2, 1, 1, 1, 1, 1] {
+            sender.send(contest).unwrap();
+        }
+        assert_eq!(look(Time::NEVER).await, Some(false));
+        // Without further changes, only the time is a reason to look again.
+        assert_eq!(look(Time::now().after(PAUSE)).await, Some(true));
+        sender.send(2).unwrap();
+        sender.send(1).unwrap();
+        assert_eq!(look(Time::NEVER).await, Some(false));
+        drop(sender);
+        assert_eq!(look(Time::NEVER).await, None);
+    }
 }

@@ -197,3 +197,11 @@ pub fn pointer_at(address: usize) -> *const u8 {
     // SAFETY: callers pass only addresses that `Pointers::address` has returned.
     unsafe { (address as *const *const u8).read() }
 }
+
+/// The size of a page. Unlike the function of rustix, this one opens no file, so the confined
+/// supervisor may call it.
+pub fn page_bytes() -> u64 {
+    // SAFETY: sysconf(3) uses no memory of the caller.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
+}
