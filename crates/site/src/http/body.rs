@@ -45,7 +45,7 @@ const MAX_DISCARDED: usize = 1 << 20;
 
 /// The maximum size of a form that is kept as a whole, in bytes. Forms without a large file fit.
 const MAX_KEPT: usize = MAX_BODY;
-/// The bytes that are kept of the end of a larger form. They contain the fields after a file.
+/// The bytes at the end of a larger form that are kept. They contain the fields after a file.
 const KEPT_END: usize = 16 << 10;
 
 /// Why a body ends early.

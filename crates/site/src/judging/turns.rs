@@ -1,7 +1,7 @@
 //! Workers and jobs take turns on the CPUs that judge.
 //!
 //! A worker has its turn while it judges one submission. A job that measures times takes the turns
-//! of all workers of a CPU, so that nothing else runs there in the meantime. Waiting workers and
+//! of all workers on a CPU, so that nothing else runs there in the meantime. Waiting workers and
 //! jobs receive their turns in the order of arrival.
 
 use tokio::sync::{Mutex, MutexGuard};
@@ -12,7 +12,7 @@ pub struct Turns {
     workers: Vec<(usize, Mutex<()>)>,
 }
 
-/// The turns of all workers of a CPU, until this value is dropped.
+/// The turns of all workers on a CPU, until this value is dropped.
 #[derive(Debug)]
 pub struct Reserved<'t> {
     /// The CPU.

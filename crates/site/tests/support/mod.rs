@@ -502,7 +502,7 @@ impl Browser {
         self.read(answer)
     }
 
-    /// Sends a form of a page of this site.
+    /// Sends a form on a page of this site.
     pub fn post_on(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
         let page = format!("{}{page}", self.url);
         self.post_with(("referer", &page), path, fields)

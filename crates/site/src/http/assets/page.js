@@ -23,13 +23,14 @@ function spanWords(milliseconds) {
 // Milliseconds until the end of a countdown.
 const leftOf = (element) => Date.parse(element.dateTime) - (Date.now() + ahead);
 
-// Reloads the page within two seconds after a countdown, unless the user has started to type, or the
-// page is the response to a form, which a reload would send again. All
-// browsers reach the end at the same time, so each waits for a random time. A page that follows a
-// stream waits longer, because the stream usually replaces the countdown before.
+// Reloads the page within two seconds after a countdown, unless the user has started to type, or
+// the page is the response to a form, which a reload would send again. All browsers reach the end
+// at the same time, so each waits for a random time. A page that follows a stream waits longer,
+// because the stream usually replaces the countdown before.
 let isEnding = false;
 function endCountdown(left) {
-  if (isEnding || document.querySelector('form textarea, form input[type=file], #form-mistake')) return;
+  const isInUse = 'form textarea, form input[type=file], #form-mistake';
+  if (isEnding || document.querySelector(isInUse)) return;
   isEnding = true;
   const [least, spread] = document.querySelector('meta[name=live]') ? [1200, 600] : [100, 1700];
   setTimeout(() => {

@@ -4,7 +4,7 @@
 //!
 //! This holds for all forms; handlers only return an error. The page with the form is the one that
 //! the hidden field of a form that was shown again names, or the header `Referer`, or otherwise the
-//! page at the address of the request. It is requested once more with GET, as the browser would
+//! page at the path of the request. It is requested once more with GET, as the browser would
 //! request it. So the viewer sees only what the viewer may see, and nothing is changed twice. The
 //! request does not pass this layer again.
 //!

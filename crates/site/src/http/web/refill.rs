@@ -8,7 +8,7 @@ use maud::{Markup, Render, html};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The name of the hidden field with the address of the page that has the form.
+/// The name of the hidden field with the path of the page that has the form.
 pub const PAGE_FIELD: &str = "form-page";
 /// The identifier of the element with the message.
 const MESSAGE: &str = "form-mistake";
@@ -32,7 +32,7 @@ impl Typed {
 pub struct Rejected<'r> {
     /// The path to which the form was sent.
     pub action: &'r str,
-    /// The address of the page with the form.
+    /// The path of the page with the form.
     pub page: &'r str,
     /// What was typed; `None` if it is not known.
     pub typed: Option<&'r Typed>,
@@ -232,7 +232,7 @@ impl<'r> Rejected<'r> {
         };
         let fields = tags(page, form.content.clone()).filter_map(|tag| {
             let values = typed.of(&tag.attribute("name")?);
-            // The forms of the rows of a table differ in hidden fields.
+            // The forms in the rows of a table differ in hidden fields.
             let is_same = tag.raw("type") == Some("hidden")
                 && tag
                     .attribute("value")
@@ -296,8 +296,8 @@ impl<'r> Rejected<'r> {
         Some(filled)
     }
 
-    /// The page at the address of the form: its links name its path, and it follows no changes,
-    /// because the script would load the address of the form.
+    /// The page at the path of the form: its links name its path, and it follows no changes,
+    /// because the script would load that path.
     fn moved(&self, page: &str) -> String {
         let links = format!("href=\"{}?", escaped(path(self.page)));
         let mut page = page.replace("href=\"?", &links);
