@@ -3,7 +3,9 @@
 use crate::server::{Answer, Server};
 use crate::v1::sha256;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::fmt::Write;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -74,6 +76,8 @@ impl Server {
         let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse().ok());
         let mut memory = pages.unwrap_or(0_u64) * 4096;
         let mut descriptors = 0;
+        // Several descriptors can refer to one file.
+        let mut counted = HashSet::new();
         for entry in std::fs::read_dir(format!("{process}/fd"))
             .into_iter()
             .flatten()
@@ -81,8 +85,11 @@ impl Server {
             let Ok(entry) = entry else { continue };
             descriptors += 1;
             let target = std::fs::read_link(entry.path()).unwrap_or_default();
-            if target.to_string_lossy().starts_with("/memfd:") {
-                memory += std::fs::metadata(entry.path()).map_or(0, |file| file.len());
+            if target.to_string_lossy().starts_with("/memfd:")
+                && let Ok(file) = std::fs::metadata(entry.path())
+                && counted.insert(file.ino())
+            {
+                memory += file.len();
             }
         }
         (memory, descriptors)

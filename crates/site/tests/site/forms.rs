@@ -363,6 +363,17 @@ fn mistake(answer: &Answer) -> (Option<String>, String) {
     (name, alert.map(|it| text(&it)).unwrap_or_default())
 }
 
+/// A form with a mistake: its page, its path, its fields, the field with the mistake, a part of the
+/// page that is shown, and the status.
+type Case<'a> = (
+    &'a str,
+    &'a str,
+    &'a [(&'a str, &'a str)],
+    Option<&'a str>,
+    &'a str,
+    u16,
+);
+
 #[test]
 fn mistakes_are_at_the_fields_that_they_concern() {
     with_each(|site| {
@@ -382,7 +393,7 @@ fn mistakes_are_at_the_fields_that_they_concern() {
             format!("/contests/{id}/edit"),
             format!("/contests/{id}/rounds"),
         );
-        let table: [(&str, &str, &[(&str, &str)], Option<&str>, &str, u16); 9] = [
+        let table: [Case; 9] = [
             (
                 &members,
                 &members,
