@@ -326,10 +326,10 @@ impl ProgramRun {
         Plan::default()
             .plus(self.ticket.size_bytes)
             .plus(sources)
-            .plus(archive_bytes(&self.files))
-            .plus(archive_bytes(&self.sources_beside()))
-            .plus(largest(|test| stdin_bytes(test.stdin.as_ref())))
-            .plus(largest(|test| {
+            .plus_inputs(archive_bytes(&self.files))
+            .plus_inputs(archive_bytes(&self.sources_beside()))
+            .plus_inputs(largest(|test| stdin_bytes(test.stdin.as_ref())))
+            .plus_inputs(largest(|test| {
                 test.expected.as_ref().map_or(0, Content::bytes)
             }))
             .plus(test)

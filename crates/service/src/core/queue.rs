@@ -67,9 +67,9 @@ impl Bounds {
         }
     }
 
-    /// The most that one request is charged for memory of the service. A request that needs more
-    /// runs when nothing else holds that memory. With several clients, it need not wait until all
-    /// of the others have ended, which might never happen.
+    /// The most that one request is charged for memory of the service that it only may need. A
+    /// request that may need more runs when nothing else holds that memory. With several clients,
+    /// it need not wait until all of the others have ended, which might never happen.
     pub fn max_charge(&self) -> u64 {
         match self.is_divided {
             true => self.held_bytes / 2,

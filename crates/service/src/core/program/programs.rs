@@ -56,7 +56,9 @@ impl Programs {
     /// The run is refused.
     pub async fn admit(&self, run: &ProgramRun) -> Result<Permit, Refusal> {
         let ticket = run.admission();
-        let held_bytes = ticket.held_bytes.min(self.queue.bounds().max_charge());
+        let max_charge = self.queue.bounds().max_charge();
+        let held_bytes = ticket.held_bytes.min(max_charge);
+        let held_bytes = held_bytes.max(run.plan().charge(max_charge));
         self.queue
             .admit(Ticket {
                 held_bytes,

@@ -154,7 +154,7 @@ pub fn plan(service: &Service, group: &Group, stored: &StoredFiles, is_coupled: 
     let answer = answer.min(service.config.requests.answer_bytes);
     Plan::default()
         .plus(group.size_bytes as u64)
-        .plus(inputs)
+        .plus_inputs(inputs)
         .plus(read)
         .plus(answer.saturating_mul(COPIES))
 }

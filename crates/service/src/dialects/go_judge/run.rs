@@ -123,8 +123,7 @@ async fn run_group(
     };
     ticket.memory_bytes = memory.min(queue.bounds().memory_bytes);
     ticket.held_bytes = plan::plan(service, &group, &stored, is_coupled)
-        .bytes()
-        .min(queue.bounds().max_charge());
+        .charge(queue.bounds().max_charge());
     let permit = queue.admit(ticket).await?;
     let queued = begin.elapsed();
     let _slots = if is_coupled {
