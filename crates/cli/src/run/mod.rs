@@ -103,11 +103,8 @@ fn run(args: &Args, signals: &Signals) -> Result<(Ending, Option<Explanation>), 
         ProgramChoice::CannotExecute(why) => return Ok((Ending::CannotExecute(why), None)),
     };
     request = limits(args, request)?.explain(args.explain);
-    for (index, (name, value)) in args.env.iter().enumerate() {
-        // The last value of a variable applies, as in a shell.
-        if !args.env[index + 1..].iter().any(|(later, _)| later == name) {
-            request = request.env(name, value);
-        }
+    for (name, value) in args.environment() {
+        request = request.env(name, value);
     }
     if args.prepared.is_some() {
         request = request.prepared(&repeat::prepare(args, &world)?);

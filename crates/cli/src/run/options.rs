@@ -1,14 +1,22 @@
 //! The command line of `millibox run`.
 
 use super::mounts::{Mounts, WORLD};
+use super::program::DEFAULT_PATH;
 use crate::machine;
 use crate::values;
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PathBufValueParser, TypedValueParser};
 use millibox::{Network, Request};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The environment of a program in the default world, as far as the command line does not set it.
+const ENVIRONMENT: [(&str, &str); 3] = [
+    ("PATH", DEFAULT_PATH),
+    ("HOME", "/tmp"),
+    ("LANG", "C.UTF-8"),
+];
 
 const LIMITS: &str = "Limits (only --process-limit has a default)";
 const STREAMS: &str = "Streams";
@@ -210,7 +218,8 @@ pub struct Args {
     pub cwd: Option<PathBuf>,
     /// Set an environment variable; the program inherits none
     ///
-    /// Can be repeated. The last value of a NAME applies.
+    /// Can be repeated. The last value of a NAME applies. Without `--bare`, PATH is
+    /// /usr/local/bin:/usr/bin:/bin, HOME is /tmp and LANG is C.UTF-8 unless the option sets them.
     ///
     /// Example: --env LANG=C.UTF-8 --env HOME=/tmp
     #[arg(
@@ -338,6 +347,20 @@ pub struct Args {
 }
 
 impl Args {
+    /// The environment of the program.
+    pub fn environment(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        let defaults: &[_] = if self.bare { &[] } else { &ENVIRONMENT };
+        let is_set = |env: &[(OsString, OsString)], name: &OsStr| env.iter().any(|it| it.0 == name);
+        let defaults = defaults
+            .iter()
+            .map(|(name, value)| (OsStr::new(name), OsStr::new(value)))
+            .filter(move |(name, _)| !is_set(&self.env, name));
+        let given = self.env.iter().enumerate();
+        // The last value of a variable applies, as in a shell.
+        let given = given.filter(move |(index, (name, _))| !is_set(&self.env[index + 1..], name));
+        defaults.chain(given.map(|(_, (name, value))| (name.as_os_str(), value.as_os_str())))
+    }
+
     /// The network of the run.
     pub fn network(&self) -> Network {
         match self.net {

@@ -32,7 +32,7 @@ pub fn prepare(args: &Args, world: &World) -> Result<Prepared, Failure> {
         found.unwrap_or_else(|| PathBuf::from(named))
     };
     let modules: [&str; 0] = [];
-    let prepare = args.env.iter().fold(
+    let prepare = args.environment().fold(
         Prepare::python(interpreter, modules),
         |prepare, (name, value)| prepare.env(name, value),
     );

@@ -79,16 +79,10 @@ pub(super) fn etc_files(uid: u32, gid: u32, home: &[u8]) -> Vec<(String, Content
         ),
         text(
             "nsswitch.conf",
-            [
-                "passwd",
-                "group",
-                "shadow",
-                "hosts",
-                "services",
-                "protocols",
-            ]
-            .map(|database| format!("{database}: files\n"))
-            .concat(),
+            // Resolvers of languages test servers of their own if DNS is named.
+            "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\n\
+             protocols: files\n"
+                .to_owned(),
         ),
         (
             "mtab".to_owned(),

@@ -122,8 +122,8 @@ async fn run_group(
         false => memory.max().unwrap_or(0),
     };
     ticket.memory_bytes = memory.min(queue.bounds().memory_bytes);
-    ticket.held_bytes = plan::plan(service, &group, &stored, is_coupled)
-        .charge(queue.bounds().max_charge());
+    ticket.held_bytes =
+        plan::plan(service, &group, &stored, is_coupled).charge(queue.bounds().max_charge());
     let permit = queue.admit(ticket).await?;
     let queued = begin.elapsed();
     let _slots = if is_coupled {
