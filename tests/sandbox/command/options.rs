@@ -211,7 +211,11 @@ fn run_options_build_the_requested_world() {
             &["--env", "A=1", "--env", "B=x y", "--env", "A=2"],
             "echo $A $B; env | grep -c ="
         ),
-        "2 x y\n3\n"
+        "2 x y\n6\n"
+    );
+    assert_eq!(
+        stdout_of(&["--env", "HOME=/"], "echo $PATH $HOME $LANG"),
+        "/usr/local/bin:/usr/bin:/bin / C.UTF-8\n"
     );
     assert_eq!(
         stdout_of(
