@@ -277,7 +277,7 @@ fn rejected_form_has_the_focus_at_its_mistake() {
                 assert!(found.is_empty(), "{found:#?}");
             }
         }
-        window.end().await;
+        window.end_after_rejections().await;
     });
 }
 

@@ -126,6 +126,14 @@ impl Window {
         assert!(messages.is_empty(), "{messages:#?}");
         self.client.close().await.expect("an end");
     }
+
+    /// The same for pages that were rejected: the browser reports their statuses.
+    async fn end_after_rejections(self) {
+        let mut messages = self.messages().await;
+        messages.retain(|message| !message.contains("the server responded with a status of 4"));
+        assert!(messages.is_empty(), "{messages:#?}");
+        self.client.close().await.expect("an end");
+    }
 }
 
 /// The password of all users, which is that of the tests without a browser.

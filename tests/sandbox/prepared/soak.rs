@@ -58,7 +58,16 @@ fn assert_nothing_is_left(runs: usize) {
     let prepare = Prepare::python(PYTHON, ["json"]).runs(200);
     let python = prepared(&world_with_proc(), &prepare);
     make_runs(&supervisor, &python, 100);
-    let before = settled_usage(&supervisor);
+    let mut before = settled_usage(&supervisor);
+    // On a busy machine, the last runner may start its template later.
+    for _ in 0..5 {
+        make_runs(&supervisor, &python, 100);
+        let now = settled_usage(&supervisor);
+        if now.has_grown_from(&before).is_none() {
+            break;
+        }
+        before = now;
+    }
     let parts = if runs < 10_000 { 1 } else { 10 };
     for part in 1..=parts {
         let begin = std::time::Instant::now();
