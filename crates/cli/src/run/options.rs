@@ -1,7 +1,6 @@
 //! The command line of `millibox run`.
 
 use super::mounts::{Mounts, WORLD};
-use super::program::DEFAULT_PATH;
 use crate::machine;
 use crate::values;
 use clap::ValueEnum;
@@ -10,6 +9,9 @@ use millibox::{Network, Request};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The directories in which a name is looked up if the environment has no PATH.
+pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The environment of a program in the default world, as far as the command line does not set it.
 const ENVIRONMENT: [(&str, &str); 3] = [

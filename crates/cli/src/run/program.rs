@@ -4,7 +4,7 @@
 //! executed inside the world. Only a file that the world does not show is executed from the host,
 //! by descriptor. So a file that is mounted over a path is the one that is executed.
 
-use super::options::Args;
+use super::options::{Args, DEFAULT_PATH};
 use crate::failure::Failure;
 use millibox::{Hint, Mount, Program, Request, RunError, Step, World};
 use rustix::fs::{Access, AtFlags, CWD};
@@ -17,8 +17,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The directories in which a name is looked up if the environment has no PATH.
-pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The largest number of symbolic links that are followed, as in path_resolution(7).
 const MAX_LINKS: usize = 40;
 
