@@ -5,7 +5,7 @@ use crate::api::{Program, token};
 use crate::entry::entry_link;
 use crate::rounds::{Cup, user};
 use crate::support::contest::first_admin;
-use crate::support::{Browser, with_each};
+use crate::support::{Browser, result_of, with_each};
 use serde_json::{Value, json};
 
 const REASON: &str = "shared the password";
@@ -24,9 +24,8 @@ fn rows(cup: &Cup, browser: &mut Browser) -> Vec<String> {
 
 /// Whether the page of a submission shows the result of all tests.
 fn is_final(body: &str) -> bool {
-    let shown = body.split_once("id=\"result\"");
-    let shown = shown.and_then(|(_, rest)| rest.split_once("</dd>"));
-    shown.is_some_and(|(shown, _)| shown.contains("Accepted") && !shown.contains("Initial"))
+    let shown = result_of(body);
+    shown.contains("Accepted") && !shown.contains("Initial")
 }
 
 #[test]

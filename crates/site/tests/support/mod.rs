@@ -594,11 +594,7 @@ impl Browser {
     /// Loads the page of a submission until it has a result. Single tests have results earlier, so
     /// only the place of the result counts.
     pub fn wait_for_result(&mut self, path: &str, result: &str) -> Answer {
-        self.wait_until(path, |body| {
-            let shown = body.split_once("id=\"result\"");
-            let shown = shown.and_then(|(_, rest)| rest.split_once("</dd>"));
-            shown.is_some_and(|(shown, _)| shown.contains(result))
-        })
+        self.wait_until(path, |body| result_of(body).contains(result))
     }
 
     /// Loads a page until it is as expected.
@@ -616,6 +612,13 @@ impl Browser {
             std::thread::sleep(Duration::from_millis(100));
         }
     }
+}
+
+/// The result on the page of a submission; empty on other pages.
+pub fn result_of(body: &str) -> &str {
+    let shown = body.split_once("id=\"result\"");
+    let shown = shown.and_then(|(_, rest)| rest.split_once("</dd>"));
+    shown.map_or("", |(shown, _)| shown)
 }
 
 /// Runs a test with a new site of each kind of database.

@@ -42,9 +42,9 @@ pub const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
 /// milliseconds.
 const EMPTYING_TIMEOUT_NS: u64 = 50_000_000;
 
-/// The memory of network namespaces that a runner's cgroup may hold in addition, if its runs have
-/// their own. The kernel frees the about 100 KiB of a namespace 20 to 90 ms after the run
-/// (`cleanup_net()` in net/core/net_namespace.c), and a runner makes a run every few milliseconds.
+/// What a runner's cgroup may hold in addition if its runs have network namespaces of their own. A
+/// namespace takes about 100 KiB, which the kernel frees 20 to 90 ms after the run (`cleanup_net()`
+/// in net/core/net_namespace.c). A runner makes a run every few milliseconds.
 const MAX_NETWORK_BYTES: u64 = 3 << 20;
 
 /// The time that the kernel has to free namespaces if there are more.
