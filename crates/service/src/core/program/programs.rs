@@ -55,16 +55,8 @@ impl Programs {
     /// # Errors
     /// The run is refused.
     pub async fn admit(&self, run: &ProgramRun) -> Result<Permit, Refusal> {
-        let ticket = run.admission();
         let max_charge = self.queue.bounds().max_charge();
-        let held_bytes = ticket.held_bytes.min(max_charge);
-        let held_bytes = held_bytes.max(run.plan().charge(max_charge));
-        self.queue
-            .admit(Ticket {
-                held_bytes,
-                ..ticket
-            })
-            .await
+        self.queue.admit(run.admission(max_charge)).await
     }
 
     /// Runs a program for which the caller holds a permit and which waited this long in the queue.
@@ -137,7 +129,8 @@ impl Programs {
             if index > 0
                 && let Some(held) = permit
             {
-                permit = Some(self.queue.give_way(held, run.admission()).await?);
+                let ticket = run.admission(self.queue.bounds().max_charge());
+                permit = Some(self.queue.give_way(held, ticket).await?);
             }
             run.observe(Event::TestStarted { index }).await;
             let attachment = attachment.take();
@@ -244,11 +237,12 @@ impl StopOn {
 
 impl ProgramRun {
     /// The place and the memory for which the run waits.
-    fn admission(&self) -> Ticket {
+    fn admission(&self, max_charge: u64) -> Ticket {
+        let held_bytes = self.ticket.held_bytes.min(max_charge);
         Ticket {
             lane: self.lane,
             memory_bytes: self.limits.memory_bytes,
-            held_bytes: self.ticket.held_bytes.max(self.plan().bytes()),
+            held_bytes: held_bytes.max(self.plan().charge(max_charge)),
             ..self.ticket
         }
     }
