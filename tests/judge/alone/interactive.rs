@@ -1,6 +1,6 @@
 //! Repeated conversations on a busy machine.
 
-use super::{BOTH, FLOOD, Table, WAIT, limits};
+use crate::interactive::{BOTH, FLOOD, Table, WAIT, limits};
 use millibox_judge::interactive::END_GRACE;
 use millibox_judge::result::TestResult;
 use millibox_judge::verdict::Verdict;

@@ -5,7 +5,6 @@
 
 mod ends;
 mod judging;
-mod load;
 mod streams;
 
 use crate::setting::Data;
@@ -25,13 +24,13 @@ use millibox_package::model::Convention;
 use std::sync::Arc;
 use std::time::Duration;
 
-const BOTH: [Mode; 2] = [Mode::Direct, Mode::Relay];
+pub const BOTH: [Mode; 2] = [Mode::Direct, Mode::Relay];
 /// A delay that is clearly longer than the time between two events that count as simultaneous.
 const LATER: &str = "sleep:400";
 /// More bytes than a pipe holds.
-const FLOOD: &str = "pour:3000000";
+pub const FLOOD: &str = "pour:3000000";
 /// Makes the interactor wait for the end of the solution.
-const WAIT: &str = "read-to-end";
+pub const WAIT: &str = "read-to-end";
 
 /// Returns the interactor's failure, which is the reason for a judge error.
 #[track_caller]
@@ -52,14 +51,14 @@ fn judge_failure(result: &TestResult) -> Cause<JudgeFailure> {
 }
 
 /// A supervisor, the puppet program and the test data.
-struct Table {
+pub struct Table {
     supervisor: Supervisor,
     puppet: Arc<tempfile::TempDir>,
     data: Data,
 }
 
 impl Table {
-    fn new() -> Table {
+    pub fn new() -> Table {
         Table::with_slots(2)
     }
 
@@ -153,7 +152,7 @@ impl Table {
         self.play_within(mode, &limits(), solution, interactor)
     }
 
-    fn play_within(
+    pub fn play_within(
         &self,
         mode: Mode,
         limits: &Limits,
@@ -193,7 +192,7 @@ impl Table {
     }
 }
 
-fn limits() -> Limits {
+pub fn limits() -> Limits {
     Limits {
         cpu_time: Duration::from_millis(300),
         real_time: Duration::from_millis(2000),

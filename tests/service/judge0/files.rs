@@ -145,7 +145,9 @@ fn java_project_is_compiled_and_run_by_its_scripts() {
         ("compile", b"javac -d out A.java B.java"),
         ("run", b"java -cp out A"),
     ];
-    let result = judge.run(&with(project(&files), &json!({ "memory_limit": 512_000 })));
+    // The compiler takes seconds of real time on a machine that other tests keep busy.
+    let limits = json!({ "memory_limit": 512_000, "cpu_time_limit": 15, "wall_time_limit": 20 });
+    let result = judge.run(&with(project(&files), &limits));
     assert_eq!(result["stdout"], json!("3\n"), "{result}");
     assert_eq!(result["status"]["id"], json!(3));
 }
