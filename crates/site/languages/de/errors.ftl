@@ -9,6 +9,13 @@ error-foreign =
 error-missing =
     Etwas, das dieses Formular nennt, gibt es nicht, oder Sie haben keinen Zugriff darauf.
 form-file-again = Wählen Sie die Datei noch einmal.
+unsent-title = Melden Sie sich an, um das zu senden
+unsent-detail =
+    Sie sind nicht angemeldet, deshalb wurde nichts gesendet. Melden Sie sich in einem neuen Tab an,
+    kehren Sie zu dieser Seite zurück, und senden Sie das Formular noch einmal.
+unsent-sign-in = In einem neuen Tab anmelden
+unsent-typed = Eingegebener Text
+unsent-send = Senden
 error-home = Zur Startseite
 error-not-found-title = Seite nicht gefunden
 error-not-found-detail = Diese Seite gibt es nicht, oder Sie haben keinen Zugriff darauf.

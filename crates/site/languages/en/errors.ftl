@@ -8,6 +8,13 @@ error-foreign =
     there.
 error-missing = Something that this form names does not exist, or you have no access to it.
 form-file-again = Choose the file again.
+unsent-title = Sign in to send this
+unsent-detail =
+    You are not signed in, so nothing was sent. Sign in in a new tab, return to this page, and send
+    the form again.
+unsent-sign-in = Sign in in a new tab
+unsent-typed = What you typed
+unsent-send = Send
 error-home = Go to the home page
 error-not-found-title = Page not found
 error-not-found-detail = There is no such page, or you have no access to it.

@@ -8,6 +8,13 @@ error-foreign =
     formularz.
 error-missing = Coś, co podano w formularzu, nie istnieje albo nie masz do tego dostępu.
 form-file-again = Wybierz plik ponownie.
+unsent-title = Zaloguj się, aby to wysłać
+unsent-detail =
+    Nie jesteś zalogowany, więc nic nie wysłano. Zaloguj się w nowej karcie, wróć na tę stronę
+    i wyślij formularz ponownie.
+unsent-sign-in = Zaloguj się w nowej karcie
+unsent-typed = Wpisany tekst
+unsent-send = Wyślij
 error-home = Przejdź do strony głównej
 error-not-found-title = Nie znaleziono strony
 error-not-found-detail = Taka strona nie istnieje albo nie masz do niej dostępu.

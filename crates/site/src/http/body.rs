@@ -251,6 +251,18 @@ fn copied(parts: &Parts, body: Body, place: &Arc<Permit<Party>>, lost: &Cancella
     }
 }
 
+/// Reads a small form of a guest as a whole. The guest may have been signed in when the form was
+/// opened, and a handler that requires a session does not read what was typed.
+async fn read_ahead(parts: &Parts, body: Body) -> Result<Body, Error> {
+    let is_form = parts.extensions.get::<Arc<Kept>>().is_some();
+    let size = body.size_hint().upper();
+    let is_small = size.is_some_and(|size| size <= MAX_GUEST_BODY as u64);
+    if !is_form || !is_small {
+        return Ok(body);
+    }
+    Ok(Body::from(body.collect().await?.to_bytes()))
+}
+
 /// Counts the bytes that are kept of a form with a large file. The file is stored while it arrives.
 pub async fn keep(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     if request.extensions().get::<Arc<Kept>>().is_none() {
@@ -261,11 +273,19 @@ pub async fn keep(State(app): State<Arc<App>>, request: Request, next: Next) -> 
         Ok(party) => party,
         Err(error) => return PageError::from(error).into_response(),
     };
+    let is_guest = matches!(party, Party::Network(_));
     let lost = CancellationToken::new();
     if let Some(place) = app.limits.bodies.take(party, &lost) {
         body = copied(&parts, body, &Arc::new(place), &lost);
     }
-    next.run(Request::from_parts(parts, body)).await
+    let body = match is_guest {
+        true => read_ahead(&parts, body).await,
+        false => Ok(body),
+    };
+    match body {
+        Ok(body) => next.run(Request::from_parts(parts, body)).await,
+        Err(_) => PageError::Malformed.into_response(),
+    }
 }
 
 /// The party from which a request comes.
@@ -310,9 +330,10 @@ pub async fn charge(State(app): State<Arc<App>>, request: Request, next: Next) -
         Ok(party) => party,
         Err(error) => return PageError::from(error).into_response(),
     };
-    let left = match party {
-        Party::User(_) => usize::MAX,
-        _ => MAX_GUEST_BODY,
+    let is_guest = matches!(party, Party::Network(_));
+    let left = match is_guest {
+        true => MAX_GUEST_BODY,
+        false => usize::MAX,
     };
     let least = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let lost = CancellationToken::new();
@@ -335,8 +356,14 @@ pub async fn charge(State(app): State<Arc<App>>, request: Request, next: Next) -
         failure: failure.clone(),
     });
     let body = copied(&parts, body, &place, &lost);
-    let request = Request::from_parts(parts, body);
-    let response = next.run(request).await;
+    let body = match is_guest {
+        true => read_ahead(&parts, body).await,
+        false => Ok(body),
+    };
+    let response = match body {
+        Ok(body) => next.run(Request::from_parts(parts, body)).await,
+        Err(_) => PageError::Malformed.into_response(),
+    };
     // The handler has kept the body in memory until now, and a copy may be kept longer.
     drop(place);
     answer(failure.get().copied(), is_program, response)

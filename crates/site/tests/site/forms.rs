@@ -353,6 +353,70 @@ fn rejected_forms_of_all_pages_keep_what_was_typed() {
     }
 }
 
+#[test]
+fn form_of_a_session_that_has_ended_can_be_sent_after_a_new_sign_in() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let mut bob = contestant(&site, &mut admin, &contest, "bob");
+    let (page, path) = (
+        format!("/contests/{}", contest.id),
+        format!("/contests/{}/clarifications", contest.id),
+    );
+    let question = "Is 0 < n & n < 10?\nOr \"more\"?";
+    let mut guest = Browser::new(&site);
+    let fields = [("problem", ""), ("text", question)];
+    // A guest does not learn whether the contest exists.
+    let refused = guest.post_on(&page, &path, &fields);
+    assert_eq!(refused.status, 404, "{refused:#?}");
+    let missing = guest.post_on("/contests/99", "/contests/99/clarifications", &fields);
+    let names = |answer: &Answer| answer.body.replace("/99", &format!("/{}", contest.id));
+    assert_eq!(names(&missing), refused.body);
+    let html = Html::parse_document(&refused.body);
+    let root = html.root_element();
+    let areas = select(&root, "main form textarea");
+    assert_eq!(areas.iter().map(text).collect::<Vec<_>>(), [question]);
+    let form = select(&root, "main form").remove(0);
+    assert_eq!(form.attr("action"), Some(path.as_str()));
+    let hidden = select(&form, "input[type=hidden]").into_iter().map(|it| {
+        let value = it.attr("value").unwrap_or_default();
+        (
+            it.attr("name").expect("a name").to_owned(),
+            value.to_owned(),
+        )
+    });
+    let expected = [("problem", ""), ("form-page", &page)];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(hidden.collect::<Vec<_>>(), expected);
+    let fields = [("problem", ""), ("text", question), ("form-page", &page)];
+    assert_eq!(bob.post_on(&path, &path, &fields).status, 303);
+    assert!(bob.get(&path).body.contains("Is 0 &lt; n &amp; n &lt; 10?"));
+
+    // A form with a file, and with a password.
+    let code = "int main() {\n}";
+    let sent = guest.upload("/problems/1/submit", &[("code", code)], ("", b""));
+    assert_eq!(sent.status, 404, "{sent:#?}");
+    assert!(sent.body.contains("enctype=\"multipart/form-data\""));
+    assert!(
+        sent.body.contains(&format!("\n{code}</textarea>")),
+        "{}",
+        sent.body
+    );
+    let fields = [
+        ("password", SECRET),
+        ("new_password", SECRET),
+        ("name", "A B"),
+    ];
+    let changed = guest.post("/account", &fields);
+    assert_eq!(changed.status, 403, "{changed:#?}");
+    assert!(changed.body.contains(">\nA B</textarea>"), "{changed:#?}");
+    assert!(!changed.body.contains(SECRET), "{changed:#?}");
+    // A form of another site, and a request without a text, lead to no such page.
+    let foreign = guest.post_from("https://evil.example", &path, &fields);
+    assert!(!foreign.body.contains("A B"), "{foreign:#?}");
+    assert_eq!(guest.get("/account").status, 303);
+}
+
 /// The element with the mistake, and the text of the mistake.
 fn mistake(answer: &Answer) -> (Option<String>, String) {
     let html = Html::parse_document(&answer.body);

@@ -8,9 +8,11 @@
 //! request it. So the viewer sees only what the viewer may see, and nothing is changed twice. The
 //! request does not pass this layer again.
 //!
+//! A guest whose session has ended receives what was typed, to send it again after a new sign-in.
+//!
 //! Programs, which do not ask for HTML, receive the response of the handler.
 
-use super::error::PageError;
+use super::error::{NotCarriedOut, PageError};
 use super::frame;
 use super::layout;
 use super::refill::{PAGE_FIELD, Rejected, Typed};
@@ -24,14 +26,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Multipart, Request, State};
 use axum::http::header::{
-    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderName, REFERER, USER_AGENT,
+    ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, HeaderName, LOCATION, REFERER, USER_AGENT,
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
-use maud::Render;
+use maud::{Render, html};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +48,7 @@ const SESSION_TIMEOUT: Duration = Duration::from_secs(2);
 /// The headers of a request that the request for the page with its form has, too.
 const PASSED_ON: [HeaderName; 4] = [COOKIE, HOST, USER_AGENT, ACCEPT];
 const HTML: &str = "text/html";
+const MULTIPART: &str = "multipart/form-data";
 
 /// The site, and its pages without this layer.
 #[derive(Debug)]
@@ -76,11 +79,28 @@ pub async fn show(State(again): State<Arc<Again>>, request: Request, next: Next)
     }
     let response = next.run(Request::from_parts(parts, body)).await;
     let Some(reason) = reason(&response) else {
+        let needs_session = response.extensions().get::<NotCarriedOut>().is_some();
+        let unsent = match form.copy().filter(|_| needs_session) {
+            Some(copy) => unsent(&original, copy).await,
+            None => None,
+        };
+        let Some(page) = unsent else {
+            return response;
+        };
+        let mut response = with_page(response, page);
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        response.headers_mut().remove(LOCATION);
         return response;
     };
     // The user's setting also chooses the language of what follows.
     let session = again.session(&original).await;
+    let is_guest = session.as_ref().is_none_or(|it| it.viewer().id().is_none());
     let shown = match original.method == Method::POST && reason.has_form {
+        // A guest learns only after the sign-in whether the page exists.
+        true if is_guest && matches!(*reason.error, PageError::NotFound) => match form.copy() {
+            Some(copy) => unsent(&original, copy).await,
+            None => None,
+        },
         true => again.form(&original, form.copy(), &reason.error).await,
         false => None,
     };
@@ -88,6 +108,11 @@ pub async fn show(State(again): State<Arc<Again>>, request: Request, next: Next)
         Some(page) => page,
         None => framed(session, &reason.error).await,
     };
+    with_page(response, page)
+}
+
+/// The response with another body. The layers around this one read its extensions.
+fn with_page(response: Response, page: String) -> Response {
     let (mut parts, _) = response.into_parts();
     parts.headers.remove(CONTENT_LENGTH);
     let html = HeaderValue::from_static("text/html; charset=utf-8");
@@ -242,6 +267,45 @@ impl Again {
         let bytes = body.collect().await.ok()?.to_bytes();
         String::from_utf8(bytes.to_vec()).ok()
     }
+}
+
+/// The texts of a form that needs a session, as a form that can be sent after a sign-in; `None` if
+/// the form has no texts. The site has checked that the form comes from one of its pages.
+async fn unsent(original: &Parts, copy: Copied) -> Option<String> {
+    let typed = typed(original, copy).await?;
+    let mut texts: Vec<(&String, &String)> = typed
+        .values
+        .iter()
+        .flat_map(|(name, values)| values.iter().map(move |value| (name, value)))
+        // Passwords are never shown again.
+        .filter(|(name, _)| !name.contains("password"))
+        .collect();
+    if texts.is_empty() {
+        return None;
+    }
+    texts.sort();
+    let media = original.headers.get(CONTENT_TYPE);
+    let has_parts = media.is_some_and(|it| it.as_bytes().starts_with(b"multipart/"));
+    let page = referer(original).filter(|_| !typed.values.contains_key(PAGE_FIELD));
+    let main = html! {
+        h1 { (t::UnsentTitle) }
+        p { (t::UnsentDetail) }
+        p { a.button href="/sign-in" target="_blank" { (t::UnsentSignIn) } }
+        form method="post" action=(original.uri) enctype=[has_parts.then_some(MULTIPART)] {
+            @for (name, value) in texts {
+                @if name != PAGE_FIELD && value.contains(char::is_whitespace) {
+                    label { (t::UnsentTyped) textarea name=(name) rows="8" { "\n" (value) } }
+                } @else {
+                    input type="hidden" name=(name) value=(value);
+                }
+            }
+            @if let Some(page) = page { input type="hidden" name=(PAGE_FIELD) value=(page); }
+            @if has_parts { p.hint { (t::FormFileAgain) } }
+            button { (t::UnsentSend) }
+        }
+    };
+    let page = text::back_to("/", async { frame::bare(t::UnsentTitle, main) });
+    Some(page.await.0)
 }
 
 /// The reason in the frame of the viewer's pages. All paths without a page share this page, so it
