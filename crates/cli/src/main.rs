@@ -44,7 +44,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use companion::Companion;
 use failure::{Failure, answer, complain};
-use millibox_cli_support::{failure, machine, signals};
+use millibox_cli_support::{failure, machine, man, signals};
 use std::process::ExitCode;
 
 /// The name that begins every message on standard error.
@@ -119,6 +119,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    man::written(Cli::command()).map_or_else(run_command, exit_status)
+}
+
+fn run_command() -> ExitCode {
     let words = usage::words(std::env::args_os());
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
@@ -130,7 +134,7 @@ fn main() -> ExitCode {
             return usage::report(PROGRAM, &error);
         }
     };
-    let outcome = match cli.command {
+    exit_status(match cli.command {
         Command::Run(args) => run::main(&args),
         Command::Judge(args) => judge::main(&args),
         Command::Problem(args) => problem::main(&args),
@@ -140,7 +144,11 @@ fn main() -> ExitCode {
         Command::Site(args) => Companion::Site.execute(&args),
         Command::Submit(args) => submit::main(&args),
         Command::Completions { shell } => completions(shell),
-    };
+    })
+}
+
+/// Prints a failure and returns its exit status.
+fn exit_status(outcome: Result<ExitCode, Failure>) -> ExitCode {
     outcome.unwrap_or_else(|failure| {
         if failure.status != failure::UNREAD {
             complain(format_args!("millibox: {failure}"));

@@ -22,11 +22,11 @@ mod parent;
 mod privileges;
 mod scratch;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use link::Link;
 use millibox::{Builder, Supervisor};
 use millibox_cli_support::failure::{Failure, UNREAD, complain, say};
-use millibox_cli_support::{machine, usage};
+use millibox_cli_support::{machine, man, usage};
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_service::{Config, Interfaces, Listen, Server, Sockets, Stage};
 use rustix::process::{Pid, geteuid};
@@ -118,11 +118,12 @@ fn start_log(form: LogForm) {
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return usage::report(PROGRAM, &error),
+    let outcome = match (man::written(Cli::command()), Cli::try_parse()) {
+        (Some(outcome), _) => outcome,
+        (None, Ok(cli)) => run(&cli),
+        (None, Err(error)) => return usage::report(PROGRAM, &error),
     };
-    run(&cli).unwrap_or_else(|failure| {
+    outcome.unwrap_or_else(|failure| {
         if failure.status != UNREAD {
             complain(format_args!("{PROGRAM}: {failure}"));
         }
