@@ -19,7 +19,7 @@ built = $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)
 need := .ci/need cc=gcc
 
 .PHONY: help judge build site demo test test-all test-browser test-clients test-languages test-vm fuzz \
-	lint prose docs audit miri sanitize bench install uninstall clean
+	lint prose docs audit miri sanitize bench install uninstall dist test-dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -205,5 +205,18 @@ uninstall: ## remove the installed commands and the unit
 		'$(units)/millibox.service' '$(users)/millibox.conf' \
 		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 
-clean: ## remove all build products
+# The paths of this machine do not become part of the executables.
+dist: export RUSTFLAGS = --remap-path-prefix=$(CURDIR)=/millibox \
+	--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+dist: ## pack everything into dist: a Debian package, an archive, symbols, checksums, list of crates
+	@$(need) dpkg-deb=dpkg g++=g++ git=git python3=python3 xz=xz-utils
+	@$(MAKE) --no-print-directory build site
+	@PROFILE=$(PROFILE) packaging/dist '$(built)'
+
+test-dist: ## install the package of dist in a fresh Debian, use and purge it (needs root)
+	@$(need) debootstrap=debootstrap
+	@packaging/test-dist $(ARGS)
+
+clean: ## remove all build products and packages
 	cargo clean
+	rm -rf dist
