@@ -18,8 +18,8 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 built = $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)
 need := .ci/need cc=gcc
 
-.PHONY: help judge build site demo test test-all test-browser test-clients test-languages test-vm fuzz \
-	lint prose docs audit miri sanitize bench install uninstall dist test-dist clean
+.PHONY: help judge build site demo test test-all test-browser test-clients test-languages test-vm \
+	fuzz lint prose docs audit miri sanitize bench install uninstall dist test-dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
