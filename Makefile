@@ -2,9 +2,12 @@
 #
 # CARGO_TARGET_DIR, if set, is the directory for all build products.
 #
-# Cargo builds a dependency again for each set of its features. So all targets build the workspace
-# with tests or examples, which selects the same features, and name the executables that they need.
+# Cargo builds a dependency again for each set of its features, and the selected packages determine
+# the features. So all targets for users select the packages in `products`, all targets for
+# developers select the workspace, and both name the executables that they need.
 
+# A profile of Cargo.toml. `quick` takes half as long to build as `release`.
+PROFILE ?= release
 PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
@@ -12,36 +15,44 @@ BENCH ?= all
 # The directory in which rustup installs cargo. A shell may lack it in its PATH.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-release := $(or $(CARGO_TARGET_DIR),target)/release
+built = $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)
 need := .ci/need cc=gcc
 
-.PHONY: help build site demo test test-all test-browser test-clients test-languages test-vm fuzz \
-	lint prose docs audit miri sanitize bench install uninstall clean
+.PHONY: help judge build site demo test test-all test-browser test-clients test-languages test-vm \
+	fuzz lint prose docs audit miri sanitize bench install uninstall dist test-dist clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
 		printf 'make %-14s %s\n' "$$name" "$$what"; done
 
-# A static supervisor starts about twice as fast, and a single run executes it twice. Without a
-# static C library it is dynamic. The command resolves host names, so it stays dynamic.
-static = $(if $(wildcard $(shell cc -print-file-name=libc.a)),-C target-feature=+crt-static)
-build: ## build the optimised command and supervisor
+products := $(addprefix -p millibox-,cli ready serve site stage supervisor)
+cargo_build = RUSTC_WORKSPACE_WRAPPER='$(abspath .ci/rustc)' \
+	cargo build --profile $(PROFILE) --locked $(products)
+
+judge: ## build command, supervisor and judge, without the service
 	@$(need)
-	cargo rustc --release --locked -p millibox-supervisor --bin millibox-supervisor -- $(static)
-	cargo build --release --locked --bin millibox --bin millibox-stage
-	cargo build --release --locked -p millibox-ready
+	@# --lib builds libmillibox_ready.so.
+	$(cargo_build) --lib --bin millibox --bin millibox-stage --bin millibox-supervisor
+
+build: judge ## build the optimised command, supervisor and service (PROFILE=quick: sooner)
+	$(cargo_build) --bin millibox-serve
 
 site: ## build the contest site, which needs Rust 1.94
 	@$(need)
-	@# The client of `make demo` is built, too, because it selects features of dependencies.
-	cargo build --release --locked -p millibox-site --bin millibox-site --example demo
+	@# The client of the demonstration selects no further features.
+	$(cargo_build) -p millibox-site-client --bin millibox-site --bin site-demo
 
+# The judge is shown before the rest is built.
+demo: PROFILE := quick
 demo: ## judge examples, also on the site (KEEP=1: keep the site; BACKEND=rlimit: no cgroups)
 	@$(need) g++=g++
-	@$(MAKE) --no-print-directory build
-	@demo/run
+	@$(MAKE) --no-print-directory judge PROFILE=$(PROFILE)
+	@PROGRAMS='$(built)' demo/run
+	@$(MAKE) --no-print-directory build PROFILE=$(PROFILE)
 	@if demo/site --can-build; then \
-		$(MAKE) --no-print-directory site && demo/site $(if $(KEEP),--keep); fi
+		$(MAKE) --no-print-directory site PROFILE=$(PROFILE) && \
+		PROGRAMS='$(built)' demo/site $(if $(KEEP),--keep); fi
+	@echo 'make: to install what was built: make install PROFILE=$(PROFILE) PREFIX=$$HOME/.local'
 
 test: ## run the tests, with a part of the hostile programs (ARGS=growth: only tests with that name)
 	@# If started by root, .ci/test runs the tests of the sandbox again as an unprivileged user.
@@ -166,31 +177,46 @@ bench: build ## run the experiments and write lab-results (BENCH=true: one; ARGS
 	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && \
 		cargo bench --locked -p millibox-lab --bench pieces -- --noplot --output-format bencher \
 		--warm-up-time 0.5 --measurement-time 1; } > $(pieces) || { rm -f $(pieces); exit 1; })
-	$(release)/millibox-lab $(BENCH) --out $(results) $(ARGS)
+	$(built)/millibox-lab $(BENCH) --out $(results) $(ARGS)
 	@echo 'make: the page is $(results)/index.html'
 
 # systemd also looks in /usr/local/lib/systemd/system.
 units = $(DESTDIR)$(PREFIX)/lib/systemd/system
 users = $(DESTDIR)$(PREFIX)/lib/sysusers.d
+installed := millibox millibox-serve millibox-site millibox-stage millibox-supervisor
+# Backtraces need the names of functions, which are not debugging symbols.
 install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not start the service
-	@test -x $(release)/millibox -a -x $(release)/millibox-stage || \
+	@test -x $(built)/millibox -a -x $(built)/millibox-serve -a -x $(built)/millibox-stage || \
 		$(MAKE) --no-print-directory build
 	install -d '$(DESTDIR)$(PREFIX)/bin'
-	install -m 755 $(release)/millibox $(release)/millibox-supervisor $(release)/millibox-stage \
-		'$(DESTDIR)$(PREFIX)/bin'
-	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(release)/libmillibox_ready.so
-	@test ! -x $(release)/millibox-site || \
-		install -m 755 $(release)/millibox-site '$(DESTDIR)$(PREFIX)/bin'
+	@set -e; for name in $(installed); do \
+		test -x $(built)/$$name || { echo "make: $$name is not built, so it is left out"; continue; }; \
+		install -m 755 $(built)/$$name '$(DESTDIR)$(PREFIX)/bin'; \
+		strip --strip-debug '$(DESTDIR)$(PREFIX)'/bin/$$name; done
+	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(built)/libmillibox_ready.so
+	strip --strip-debug '$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 	install -d '$(units)' '$(users)'
 	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
 	chmod 644 '$(units)/millibox.service'
 	install -m 644 packaging/millibox.sysusers '$(users)/millibox.conf'
 
 uninstall: ## remove the installed commands and the unit
-	rm -f '$(DESTDIR)$(PREFIX)/bin/millibox' '$(DESTDIR)$(PREFIX)/bin/millibox-supervisor' \
-		'$(DESTDIR)$(PREFIX)/bin/millibox-stage' '$(DESTDIR)$(PREFIX)/bin/millibox-site' \
+	rm -f $(foreach name,$(installed),'$(DESTDIR)$(PREFIX)/bin/$(name)') \
 		'$(units)/millibox.service' '$(users)/millibox.conf' \
 		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 
-clean: ## remove all build products
+# The paths of this machine do not become part of the executables.
+dist: export RUSTFLAGS = --remap-path-prefix=$(CURDIR)=/millibox \
+	--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+dist: ## pack everything into dist: a Debian package, an archive, symbols, checksums, list of crates
+	@$(need) dpkg-deb=dpkg g++=g++ git=git python3=python3 xz=xz-utils
+	@$(MAKE) --no-print-directory build site
+	@PROFILE=$(PROFILE) packaging/dist '$(built)'
+
+test-dist: ## install the package of dist in a fresh Debian, use and purge it (needs root)
+	@$(need) debootstrap=debootstrap
+	@packaging/test-dist $(ARGS)
+
+clean: ## remove all build products and packages
 	cargo clean
+	rm -rf dist

@@ -1,12 +1,13 @@
-//! Code that the executables `millibox` and `millibox-lab` share.
+//! Code that the executables of millibox share.
 //!
 //! | file | content |
 //! | --- | --- |
 //! | `failure` | why a command has no result, its exit status, and how to print without a panic |
 //! | `machine` | the options of every command that starts a supervisor |
+//! | `man` | manual pages of a command line |
 //! | `signals` | Ctrl-C and other signals that end a command in order |
 //! | `usage` | clap's errors in one line |
-//! | `values` | parsers of option values that both executables need |
+//! | `values` | parsers of option values that several executables need |
 #![forbid(unsafe_code)]
 #![deny(
     clippy::print_stdout,
@@ -16,6 +17,7 @@
 
 pub mod failure;
 pub mod machine;
+pub mod man;
 pub mod signals;
 pub mod usage;
 pub mod values;

@@ -17,8 +17,7 @@
 //! | `problem` | `millibox problem` |
 //! | `doctor` | `millibox doctor` |
 //! | `languages` | `millibox languages` |
-//! | `serve` | `millibox serve` |
-//! | `site` | `millibox site`, which executes `millibox-site` |
+//! | `companion` | `millibox serve` and `millibox site`, which are programs of their own |
 //! | `submit` | `millibox submit` |
 #![forbid(unsafe_code)]
 #![deny(
@@ -27,6 +26,7 @@
     reason = "they panic if the reader has closed the pipe"
 )]
 
+mod companion;
 mod doctor;
 mod judge;
 mod judge_setup;
@@ -36,16 +36,15 @@ mod messages;
 mod problem;
 mod report_file;
 mod run;
-mod serve;
-mod site;
 mod submit;
 mod usage;
 mod values;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use companion::Companion;
 use failure::{Failure, answer, complain};
-use millibox_cli_support::{failure, machine, signals};
+use millibox_cli_support::{failure, machine, man, signals};
 use std::process::ExitCode;
 
 /// The name that begins every message on standard error.
@@ -99,12 +98,15 @@ enum Command {
     /// List the judge's languages, check each one, and print remedies
     Languages(languages::Args),
     /// Run programs for clients over HTTP
-    Serve(Box<serve::Args>),
+    ///
+    /// The program millibox-serve must be in the same directory as millibox.
+    #[command(disable_help_flag = true)]
+    Serve(companion::Args),
     /// Serve a site with contests, problems and rankings
     ///
     /// The program millibox-site must be in the same directory as millibox.
     #[command(disable_help_flag = true)]
-    Site(site::Args),
+    Site(companion::Args),
     /// Send a source file to a contest site, and show its result test by test
     Submit(Box<submit::Args>),
     /// Print a completion script for a shell
@@ -117,6 +119,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    man::written(Cli::command()).map_or_else(run_command, exit_status)
+}
+
+fn run_command() -> ExitCode {
     let words = usage::words(std::env::args_os());
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
@@ -128,17 +134,21 @@ fn main() -> ExitCode {
             return usage::report(PROGRAM, &error);
         }
     };
-    let outcome = match cli.command {
+    exit_status(match cli.command {
         Command::Run(args) => run::main(&args),
         Command::Judge(args) => judge::main(&args),
         Command::Problem(args) => problem::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Languages(args) => languages::main(&args),
-        Command::Serve(args) => serve::main(&args),
-        Command::Site(args) => site::main(&args),
+        Command::Serve(args) => Companion::Serve.execute(&args),
+        Command::Site(args) => Companion::Site.execute(&args),
         Command::Submit(args) => submit::main(&args),
         Command::Completions { shell } => completions(shell),
-    };
+    })
+}
+
+/// Prints a failure and returns its exit status.
+fn exit_status(outcome: Result<ExitCode, Failure>) -> ExitCode {
     outcome.unwrap_or_else(|failure| {
         if failure.status != failure::UNREAD {
             complain(format_args!("millibox: {failure}"));

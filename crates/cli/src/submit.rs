@@ -178,10 +178,7 @@ fn check_address(args: &Args) -> Result<(), Failure> {
     let host = args.site.host().unwrap_or_default();
     let is_local = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
     match args.site.scheme_str() {
-        Some("https") if cfg!(feature = "tls") => Ok(()),
-        Some("https") => Err(Failure::option(
-            "this build has no TLS; build millibox with `--features tls`",
-        )),
+        Some("https") => Ok(()),
         Some("http") if is_local || args.allow_http => Ok(()),
         Some("http") => Err(Failure::option(format!(
             "{host} is another machine, and without https others can read the token; use an \

@@ -48,7 +48,7 @@ mod transfer;
 use app::App;
 use axum::middleware::from_fn;
 use blobs::Blobs;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use command::{Command, Place};
 use core::password::Passwords;
 use core::time::Time;
@@ -62,7 +62,7 @@ use judging::worker::{self, WorkerContext};
 use limits::Limits;
 use millibox::Supervisor;
 use millibox_cli_support::failure::{Failure, complain, say};
-use millibox_cli_support::machine;
+use millibox_cli_support::{machine, man};
 use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_languages::suite::Suites;
@@ -223,9 +223,12 @@ impl OidcArgs {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    start_log();
-    run(&cli).unwrap_or_else(|failure| {
+    let outcome = man::written(Cli::command()).unwrap_or_else(|| {
+        let cli = Cli::parse();
+        start_log();
+        run(&cli)
+    });
+    outcome.unwrap_or_else(|failure| {
         complain(format_args!("millibox site: {failure}"));
         ExitCode::from(failure.status)
     })

@@ -179,12 +179,14 @@ fn path_outside_the_submission_returns_500_without_body() {
 fn failure_of_the_service_returns_500_with_message() {
     // Without millibox-stage beside it, the service cannot put files into a run.
     let directory = millibox_tests::directory();
-    let alone = directory.path().join("bin/millibox");
-    std::fs::create_dir(directory.path().join("bin")).unwrap();
-    millibox_tests::copy_executable(millibox_tests::executable("millibox"), &alone);
-    millibox_tests::set_mode(alone.parent().unwrap(), 0o755);
+    let alone = directory.path().join("bin");
+    std::fs::create_dir(&alone).unwrap();
+    for name in ["millibox", "millibox-serve"] {
+        millibox_tests::copy_executable(millibox_tests::executable(name), alone.join(name));
+    }
+    millibox_tests::set_mode(&alone, 0o755);
     let server = Server::spawn(
-        Command::new(&alone)
+        Command::new(alone.join("millibox"))
             .args(["serve", "--listen", "piston=127.0.0.1:0"])
             .args(crate::server::backend())
             .env("PATH", "/usr/bin:/bin")

@@ -1,6 +1,6 @@
 //! CPU time of the processes of a site, from `/proc`.
 
-use crate::client::Site;
+use millibox_site_client::Site;
 use std::collections::HashMap;
 use std::fs;
 

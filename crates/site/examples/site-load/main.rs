@@ -14,9 +14,6 @@
 #![allow(clippy::print_stdout, reason = "the example is a command")]
 #![allow(clippy::print_stderr, reason = "the example is a command")]
 
-#[allow(unreachable_pub, dead_code, reason = "examples share the module")]
-#[path = "../client/mod.rs"]
-mod client;
 mod cpu;
 #[allow(unreachable_pub, reason = "tests share the module")]
 #[path = "../../tests/support/postgres.rs"]
@@ -24,7 +21,7 @@ mod postgres;
 mod report;
 
 use clap::Parser;
-use client::{Browser, Result, Site, built_site};
+use millibox_site_client::{Browser, Result, Site, built_site};
 use report::{Phase, Records, Report};
 use std::io::{Cursor, Write as _};
 use std::path::PathBuf;
@@ -286,7 +283,11 @@ fn source(user: &str, number: usize) -> Vec<u8> {
     format!("# {user} {number}\na, b = map(int, input().split())\nprint(a + b)\n").into_bytes()
 }
 
-async fn submit(browser: &mut Browser, contest: &Contest, source: &[u8]) -> Result<client::Answer> {
+async fn submit(
+    browser: &mut Browser,
+    contest: &Contest,
+    source: &[u8],
+) -> Result<millibox_site_client::Answer> {
     let path = format!("/round-problems/{}/submit", contest.problem);
     let fields = [("language", "")];
     browser.upload(&path, &fields, ("a.py", source)).await
@@ -456,7 +457,7 @@ async fn contest_end(
 }
 
 /// The value of an attribute of a page.
-fn attribute(page: &client::Answer, name: &str) -> Option<String> {
+fn attribute(page: &millibox_site_client::Answer, name: &str) -> Option<String> {
     let value = page.body.split(&format!("{name}=\"")).nth(1)?;
     Some(value.split('"').next()?.replace("&amp;", "&"))
 }
@@ -464,9 +465,9 @@ fn attribute(page: &client::Answer, name: &str) -> Option<String> {
 /// Opens the stream of notices of a page, and loads the current notice, like the script.
 async fn follow_notices(
     browser: &mut Browser,
-    page: &client::Answer,
+    page: &millibox_site_client::Answer,
     records: &Records,
-) -> Option<client::Events> {
+) -> Option<millibox_site_client::Events> {
     let (stream, notice) = (
         attribute(page, "data-stream")?,
         attribute(page, "data-notice")?,

@@ -1,7 +1,7 @@
 //! The measurements.
 
-use crate::client::{Answer, Result, Site};
 use crate::cpu::Usage;
+use millibox_site_client::{Answer, Result, Site};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

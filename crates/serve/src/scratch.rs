@@ -6,8 +6,8 @@
 //! itself again with `TMPDIR` set. Only the service holds the other end of the pipe, so the kernel
 //! closes the pipe when the service ends.
 
-use super::privileges::PrivilegeError;
-use crate::failure::Failure;
+use crate::privileges::PrivilegeError;
+use millibox_cli_support::failure::Failure;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};

@@ -1,16 +1,12 @@
 //! The part of `make demo` that shows the site: a client starts a site with its example contest,
 //! signs in, submits examples, waits for the verdicts and compares them with the expected ones.
 //!
-//! `demo [--keep] [options of millibox-site]`. With `--keep`, the site serves until it is
+//! `site-demo [--keep] [options of millibox-site]`. With `--keep`, the site serves until it is
 //! interrupted; otherwise, it stops after the last verdict.
 
-#![allow(missing_docs, reason = "an example has no users")]
-#![allow(clippy::print_stdout, reason = "the example is a command")]
+#![allow(clippy::print_stdout, reason = "the program is a demonstration")]
 
-#[allow(unreachable_pub, dead_code, reason = "examples share the module")]
-mod client;
-
-use client::{Answer, Browser, Result, Site, built_site};
+use millibox_site_client::{Answer, Browser, Result, Site, built_site};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -1,4 +1,20 @@
-//! `millibox serve`: the execution service.
+//! Starts the execution service: `millibox serve` executes this program.
+//!
+//! The service itself is the crate `millibox-service`.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `parent` | the root process that exists if root starts the service |
+//! | `link` | the socket between that process and the service |
+//! | `privileges` | gives up root's privileges |
+//! | `scratch` | the directory for temporary files |
+//! | `notify` | tells systemd that the service is ready |
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "they panic if the reader has closed the pipe"
+)]
 
 mod link;
 mod notify;
@@ -6,10 +22,11 @@ mod parent;
 mod privileges;
 mod scratch;
 
-use crate::failure::{Failure, say};
-use crate::machine;
+use clap::{CommandFactory, Parser};
 use link::Link;
 use millibox::{Builder, Supervisor};
+use millibox_cli_support::failure::{Failure, UNREAD, complain, say};
+use millibox_cli_support::{machine, man, usage};
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_service::{Config, Interfaces, Listen, Server, Sockets, Stage};
 use rustix::process::{Pid, geteuid};
@@ -28,8 +45,17 @@ const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);
 /// If root starts the service, its cache is a directory in this one.
 const CACHES: &str = "/var/cache";
 
-/// Options of `millibox serve`.
-#[derive(Debug, clap::Args)]
+/// The name that begins every message on standard error.
+const PROGRAM: &str = "millibox serve";
+
+/// Runs programs for clients over HTTP.
+#[derive(Debug, Parser)]
+#[command(
+    name = "millibox-serve",
+    bin_name = "millibox serve",
+    version,
+    max_term_width = 100
+)]
 #[command(after_help = "\
 Examples:
   Serve on http://127.0.0.1:8080, without a configuration:
@@ -43,34 +69,34 @@ Examples:
       \"runtime\": \"python\", \"files\": {\"main.py\": {\"text\": \"print(6 * 7)\"}}}'
 
 SIGTERM and Ctrl-C end the service when its running requests have ended.")]
-pub struct Args {
+struct Cli {
     /// Listen on HOST:PORT, or serve only one dialect there: DIALECT=HOST:PORT
     ///
     /// The dialects are go-judge, go-judge-grpc, piston, sandbox-fusion and judge0. The option may
     /// be repeated. The default is 127.0.0.1:8080. Addresses other than loopback require tokens.
     #[arg(long, value_name = "ADDRESS")]
-    pub listen: Vec<Listen>,
+    listen: Vec<Listen>,
     /// Serve all interfaces on a Unix socket, which its user and group may use
     ///
     /// With this option, the service listens on no other address unless --listen names one.
     #[arg(long, value_name = "PATH")]
-    pub unix_socket: Option<PathBuf>,
+    unix_socket: Option<PathBuf>,
     /// Set the format of messages on standard error
     ///
     /// The environment variable MILLIBOX_LOG selects the messages, for example `debug` or
     /// `tower_http=debug`.
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
-    pub log: LogForm,
+    log: LogForm,
     /// Read the configuration from a TOML file
     #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    config: Option<PathBuf>,
     #[command(flatten)]
-    pub machine: machine::Options,
+    machine: machine::Options,
 }
 
 /// Values of `--log`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum LogForm {
+enum LogForm {
     /// Lines of text
     #[default]
     Text,
@@ -91,9 +117,22 @@ fn start_log(form: LogForm) {
     };
 }
 
-/// The whole subcommand. Started by root, this process starts the service as a child; see
-/// [`parent`].
-pub fn main(args: &Args) -> Result<ExitCode, Failure> {
+fn main() -> ExitCode {
+    let outcome = match (man::written(Cli::command()), Cli::try_parse()) {
+        (Some(outcome), _) => outcome,
+        (None, Ok(cli)) => run(&cli),
+        (None, Err(error)) => return usage::report(PROGRAM, &error),
+    };
+    outcome.unwrap_or_else(|failure| {
+        if failure.status != UNREAD {
+            complain(format_args!("{PROGRAM}: {failure}"));
+        }
+        ExitCode::from(failure.status)
+    })
+}
+
+/// Started by root, this process starts the service as a child; see [`parent`].
+fn run(args: &Cli) -> Result<ExitCode, Failure> {
     let user = geteuid()
         .is_root()
         .then(|| args.machine.user.unwrap_or(Supervisor::UNPRIVILEGED_IDS));
@@ -138,7 +177,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-fn config(args: &Args) -> Result<Config, Failure> {
+fn config(args: &Cli) -> Result<Config, Failure> {
     let mut config = match &args.config {
         Some(path) => Config::read(path).map_err(Failure::option)?,
         None => Config::default(),

@@ -20,6 +20,7 @@ use tokio::net::TcpStream;
 
 /// Why a request has no answer, or a site does not start.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
+/// What the functions of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The site runs as this user if root starts this program, because the site refuses to run as root.
@@ -28,9 +29,13 @@ const USER: &str = "61234";
 /// An answer with its body.
 #[derive(Debug)]
 pub struct Answer {
+    /// The status of HTTP.
     pub status: u16,
+    /// The address to which the answer redirects.
     pub location: Option<String>,
+    /// The body as text.
     pub body: String,
+    /// The length of the body as it was sent.
     pub bytes: usize,
 }
 
@@ -292,6 +297,7 @@ impl Browser {
 /// A site with its own data. Dropping this value removes both.
 pub struct Site {
     child: Child,
+    /// Its address, such as `http://127.0.0.1:8090`.
     pub url: String,
     /// The lines that the site prints at its start, after its address.
     pub lines: Vec<String>,
@@ -411,13 +417,11 @@ fn open(directory: &Path) -> Result<()> {
     Ok(std::fs::set_permissions(directory, mode)?)
 }
 
-/// The program `millibox-site` beside this example.
+/// The program `millibox-site` beside this program. Examples are one directory deeper.
 pub fn built_site() -> Result<PathBuf> {
-    // The example is in `examples`, below the directory of the programs.
     let this = std::env::current_exe()?;
-    let directory = this
-        .ancestors()
-        .nth(2)
-        .ok_or("the example has no directory")?;
-    Ok(directory.join("millibox-site"))
+    let directories = this.ancestors().skip(1).take(2);
+    let mut sites = directories.map(|directory| directory.join("millibox-site"));
+    let site = sites.find(|site| site.exists());
+    site.ok_or_else(|| "millibox-site does not exist; build it with `make site`".into())
 }

@@ -11,16 +11,16 @@
 //!
 //! The parent has one thread. It starts a supervisor when the service asks for one, and passes its
 //! descriptors on. Executable, backend, cgroups and user are fixed by the command line: a request
-//! has numbers only (see [`super::link`]). The parent also forwards signals, waits for the
+//! has numbers only (see [`crate::link`]). The parent also forwards signals, waits for the
 //! processes that it has started, and removes the file of the Unix socket.
 //!
 //! When one of the two processes ends, the other one ends too. The kernel kills the service at the
 //! end of the parent (PR_SET_PDEATHSIG). The supervisors end with the parent (pidfd) and with their
 //! sockets, which only the service holds.
 
-use super::link;
-use crate::failure::Failure;
+use crate::link;
 use millibox::{Builder, LaunchedProcess};
+use millibox_cli_support::failure::Failure;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -87,7 +87,7 @@ pub fn run(builder: &Builder, unix_socket: Option<&Path>) -> Result<ExitCode, Fa
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
         (None, signal) => {
-            let name = crate::signals::name(signal.unwrap_or_default());
+            let name = millibox_cli_support::signals::name(signal.unwrap_or_default());
             Err(Failure::sandbox(format!("{name} has killed the service")))
         }
     }

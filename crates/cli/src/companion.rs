@@ -1,0 +1,68 @@
+//! Subcommands that are programs of their own: this program executes the one beside it.
+//!
+//! `millibox serve` and `millibox site` need many more crates than the rest, so they are not part
+//! of this executable (docs/decisions/037-service-is-a-separate-executable.md).
+
+use crate::failure::{Failure, NOT_FOUND};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+/// The arguments, which the other program reads.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Options; `--help` lists them
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "OPTION"
+    )]
+    arguments: Vec<OsString>,
+}
+
+/// A program beside this one.
+#[derive(Debug, Clone, Copy)]
+pub enum Companion {
+    /// The execution service.
+    Serve,
+    /// The contest site.
+    Site,
+}
+
+impl Companion {
+    /// The name of the executable.
+    pub fn program(self) -> &'static str {
+        match self {
+            Companion::Serve => "millibox-serve",
+            Companion::Site => "millibox-site",
+        }
+    }
+
+    /// How to get the executable.
+    fn remedy(self) -> &'static str {
+        match self {
+            Companion::Serve => "build it with `make build`",
+            Companion::Site => "build it with `make site`, which needs Rust 1.94",
+        }
+    }
+
+    /// Becomes this program.
+    ///
+    /// # Errors
+    /// The executable does not exist, or cannot be executed.
+    pub fn execute(self, args: &Args) -> Result<ExitCode, Failure> {
+        let own = std::env::current_exe()
+            .map_err(|error| Failure::sandbox(format!("cannot find this program: {error}")))?;
+        let program = own.with_file_name(self.program());
+        let error = Command::new(&program).args(&args.arguments).exec();
+        let path = program.display();
+        Err(match error.kind() {
+            ErrorKind::NotFound => Failure {
+                status: NOT_FOUND,
+                ..Failure::sandbox(format!("{path} does not exist; {}", self.remedy()))
+            },
+            _ => Failure::sandbox(format!("cannot execute {path}: {error}")),
+        })
+    }
+}
