@@ -1,7 +1,7 @@
 //! Compiles the default seccomp profile for the target machine. This happens at build time because
 //! otherwise each process that starts a run would have to parse and compile the profile.
 
-use millibox_seccomp::{Arch, Policy, compile, profile, profile_with_loopback};
+use millibox_seccomp::{Arch, compile, default_profile};
 use std::path::Path;
 
 fn main() {
@@ -12,11 +12,13 @@ fn main() {
         other => panic!("no system call table for {other:?}"),
     };
     let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    let write = |name: &str, policy: Option<Policy>| {
-        let policy = policy.expect("the default profile is built in");
+    let write = |name: &str, has_loopback, has_terminals| {
+        let policy = default_profile(has_loopback, has_terminals);
         let program = compile(&policy, arch).expect("the default profile compiles");
         std::fs::write(Path::new(&out).join(name), program.as_bytes()).expect("write the program");
     };
-    write("default.bpf", profile("default"));
-    write("loopback.bpf", profile_with_loopback("default"));
+    write("default.bpf", false, false);
+    write("loopback.bpf", true, false);
+    write("terminal.bpf", false, true);
+    write("loopback_terminal.bpf", true, true);
 }

@@ -163,8 +163,10 @@ pub enum With {
     /// The same file, started from a descriptor that is open for reading. The world does not
     /// contain it.
     ProgramDescriptor,
-    /// The additions of the standard world: /dev/shm, /etc, and files in /proc.
+    /// The additions of the standard world: /dev/shm, /etc, and files in /proc and /sys.
     Standard,
+    /// Pseudo-terminals: /dev/pts and /dev/ptmx.
+    PseudoTerminals,
     /// A loopback interface.
     Loopback,
     /// User and group 0 inside the world.

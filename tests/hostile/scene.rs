@@ -132,6 +132,7 @@ impl<'a> Scene<'a> {
                         !known.any(|other| other.path() == mount.path())
                     })
                     .fold(world.clone(), |world, mount| world.mount(mount.clone())),
+                With::PseudoTerminals => world.terminals(),
                 With::Loopback => world.network(Network::Loopback),
                 With::Root => world.uid(0).gid(0),
                 With::Cgroups => {

@@ -171,14 +171,213 @@ fn proc_states_what_the_run_may_use_and_nothing_else() {
 
 #[test]
 fn stated_memory_is_at_most_the_limit() {
-    let stated = |bytes| {
+    let is_same = |bytes, other| {
         let world = World::standard().memory(bytes);
-        let same = World::standard().memory(bytes - 1);
-        world.mounts() == same.mounts()
+        world.mounts() == World::standard().memory(other).mounts()
     };
     // 0b1111 << 20 has four digits, so one byte less is another value. 0b11111 has five.
-    assert!(!stated(15 << 20));
-    assert!(stated(31 << 20));
+    assert!(!is_same(15 << 20, (15 << 20) - 1));
+    assert!(is_same(31 << 20, (31 << 20) - 1));
+    // /tmp is rounded up, so it is larger for a limit that /proc/meminfo rounds down.
+    assert!(!is_same(31 << 20, 30 << 20));
+}
+
+#[test]
+fn tmp_states_the_memory_limit_as_its_size() {
+    let supervisor = supervisor();
+    let script = "import shutil; usage = shutil.disk_usage('/tmp'); \
+                  print(usage.total, usage.used, usage.free == usage.total)";
+    for found in python(&supervisor, script) {
+        assert_eq!(found, format!("{MEMORY_BYTES} 0 True\n"));
+    }
+    let found = shell(&supervisor, "df --output=target,size /tmp");
+    assert!(
+        found.ends_with(&format!(" {}\n", MEMORY_BYTES >> 10)),
+        "{found}"
+    );
+}
+
+#[test]
+fn tmp_without_a_stated_limit_has_the_size_of_memory() {
+    let supervisor = supervisor();
+    let request = Request::new("/bin/sh")
+        .args(["-c", "stat -f -c '%b %a %f' /tmp"])
+        .world(&World::minimal());
+    let found = text(&output(&supervisor, request));
+    let blocks: Vec<u64> = found
+        .split_whitespace()
+        .map(|number| number.parse().unwrap())
+        .collect();
+    let [total, available, free] = blocks.as_slice() else {
+        panic!("{found}");
+    };
+    assert!(
+        *total > 1000 && available == total && free == total,
+        "{found}"
+    );
+}
+
+#[test]
+fn tmp_is_full_after_its_size() {
+    let supervisor = supervisor();
+    // The request has a limit of 64 MiB, the world states 16 MiB.
+    let world = World::standard().memory(16 << 20);
+    let request = Request::new("/bin/sh")
+        .args([
+            "-c",
+            "head -c 20M /dev/zero > /tmp/large; stat -c %s /tmp/large",
+        ])
+        .world(&world);
+    let found = output(&supervisor, request);
+    let message = String::from_utf8_lossy(&found.stderr);
+    assert!(message.contains("No space left on device"), "{message}");
+    assert_eq!(text(&found), format!("{}\n", 16 << 20));
+}
+
+#[test]
+fn links_in_proc_lead_to_the_process() {
+    let supervisor = supervisor();
+    let script = "import os\n\
+        print(os.readlink('/proc/mounts'), os.readlink('/proc/net'))\n\
+        read = lambda path: open(path).read()\n\
+        print(read('/proc/mounts') == read('/proc/self/mounts'))\n\
+        print(any(line.split()[1] == '/tmp' for line in open('/proc/mounts')))\n\
+        print(read('/proc/net/unix').splitlines()[0].split()[0])\n\
+        for path in ('/proc/mounts', '/proc/net'):\n\
+        \x20   try: os.unlink(path)\n\
+        \x20   except OSError as error: print(error.errno in (1, 13, 16, 30))";
+    for found in python(&supervisor, script) {
+        assert_eq!(found, "self/mounts self/net\nTrue\nTrue\nNum\nTrue\nTrue\n");
+    }
+}
+
+#[test]
+fn cpus_in_sys_are_those_that_the_run_may_use() {
+    let supervisor = supervisor();
+    let script = "import os\n\
+        def cpus(name):\n\
+        \x20   text = open('/sys/devices/system/cpu/' + name).read().strip()\n\
+        \x20   pairs = [part.split('-') for part in text.split(',')]\n\
+        \x20   return {cpu for pair in pairs for cpu in range(int(pair[0]), int(pair[-1]) + 1)}\n\
+        print([cpus(name) >= os.sched_getaffinity(0) for name in ('online', 'possible', 'present')])\n\
+        print(os.sysconf('SC_NPROCESSORS_CONF') == len(cpus('possible')))\n\
+        print(os.listdir('/sys'), os.listdir('/sys/devices/system'))";
+    for found in python(&supervisor, script) {
+        assert_eq!(found, "[True, True, True]\nTrue\n['devices'] ['cpu']\n");
+    }
+}
+
+#[test]
+fn random_ids_in_proc_are_not_those_of_the_host() {
+    let supervisor = supervisor();
+    let script = "import os, uuid\n\
+        read = lambda name: open('/proc/sys/kernel/random/' + name).read().strip()\n\
+        ids = [uuid.UUID(read('uuid')) for _ in range(3)]\n\
+        print(len(set(ids)), {id.version for id in ids})\n\
+        print(uuid.UUID(read('boot_id')).version, sorted(os.listdir('/proc/sys/kernel/random')))\n\
+        print(read('boot_id'), ids[0])";
+    let hosts = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        for found in python(&supervisor, script) {
+            let lines: Vec<&str> = found.lines().collect();
+            let [ids, boot, random] = lines.as_slice() else {
+                panic!("{found}");
+            };
+            assert_eq!(*ids, "3 {4}");
+            assert_eq!(*boot, "4 ['boot_id', 'entropy_avail', 'poolsize', 'uuid']");
+            let (boot_id, id) = random.split_once(' ').unwrap();
+            assert_ne!(boot_id, hosts.trim());
+            seen.push(id.to_owned());
+        }
+    }
+    seen.sort();
+    let count = seen.len();
+    seen.dedup();
+    assert_eq!(seen.len(), count, "a UUID appears twice");
+}
+
+#[test]
+fn settings_of_the_kernel_are_readable() {
+    let supervisor = supervisor();
+    let script = "cd /proc/sys && cat kernel/osrelease kernel/pid_max kernel/cap_last_cap \
+                  kernel/ostype kernel/ngroups_max vm/overcommit_memory vm/max_map_count \
+                  net/core/somaxconn net/ipv4/ip_local_port_range > /dev/null && uname -r && \
+                  cat kernel/osrelease";
+    let found = shell(&supervisor, script);
+    let lines: Vec<&str> = found.lines().collect();
+    assert!(lines.len() == 2 && lines[0] == lines[1], "{found}");
+}
+
+#[test]
+fn each_run_has_pseudo_terminals_of_its_own() {
+    let supervisor = supervisor();
+    let script = "import os, pty, sys, termios, tty\n\
+        print(os.path.exists('/dev/tty'), oct(os.stat('/dev/ptmx').st_mode), os.listdir('/dev/pts'))\n\
+        emulator, terminal = os.openpty()\n\
+        print(os.ttyname(terminal), os.isatty(emulator), os.get_terminal_size(terminal))\n\
+        tty.setraw(terminal)\n\
+        os.write(terminal, b'raw\\n'); print(os.read(emulator, 100))\n\
+        sys.stdout.flush()\n\
+        child, emulator = pty.fork()\n\
+        if child == 0:\n\
+        \x20   termios.tcsetwinsize(0, (10, 40))\n\
+        \x20   print(os.ttyname(0), os.get_terminal_size(0), os.tcgetpgrp(0) == os.getpid())\n\
+        \x20   sys.stdout.flush(); os._exit(0)\n\
+        print(os.read(emulator, 1000).decode().strip()); os.waitpid(child, 0)";
+    let world = world().terminals();
+    for _ in 0..2 {
+        let request = Request::new(PYTHON).args(["-c", script]).world(&world);
+        let mut all = vec![text(&output(&supervisor, request))];
+        if supervisor.info().backend() != Backend::Cgroup2 {
+            let prepared = world.prepare(&Prepare::python(PYTHON, ["pty"])).unwrap();
+            let request = Request::new(PYTHON)
+                .args(["-c", script])
+                .prepared(&prepared);
+            let output = output(&supervisor, request);
+            let start = &output.result.start;
+            assert!(matches!(start, Start::Prepared { .. }), "{start}");
+            all.push(text(&output));
+        }
+        for found in all {
+            assert_eq!(
+                found,
+                "False 0o20666 ['ptmx']\n\
+                 /dev/pts/0 True os.terminal_size(columns=0, lines=0)\n\
+                 b'raw\\n'\n\
+                 /dev/pts/1 os.terminal_size(columns=40, lines=10) True\n"
+            );
+        }
+    }
+}
+
+#[test]
+fn run_has_at_most_sixteen_pseudo_terminals() {
+    let supervisor = supervisor();
+    let script = "import os\n\
+        count = 0\n\
+        try:\n\
+        \x20   while True: os.openpty(); count += 1\n\
+        except OSError as error: print(count, error.errno)";
+    let request = Request::new(PYTHON)
+        .args(["-c", script])
+        .world(&world().terminals());
+    let found = text(&output(&supervisor, request));
+    assert_eq!(found, format!("16 {}\n", libc::ENOSPC));
+}
+
+#[test]
+fn programs_that_create_terminals_work() {
+    if !std::path::Path::new("/usr/bin/script").exists() {
+        return skip("this machine has no script(1)");
+    }
+    let supervisor = supervisor();
+    let script = "script --quiet --return --command 'stty size; tty; exit 3' /dev/null; echo $?";
+    let request = Request::new("/bin/sh")
+        .args(["-c", script])
+        .world(&world().terminals());
+    let found = text(&output(&supervisor, request));
+    assert_eq!(found, "0 0\r\n/dev/pts/0\r\n3\n");
 }
 
 #[test]

@@ -88,3 +88,43 @@ fn program_that_stops_the_terminal_cannot_stop_millibox() {
     );
     assert!(shown.contains("300ms"), "{shown:?}");
 }
+
+/// Runs a script with pipes or a terminal as the standard streams of `millibox run`, and returns
+/// what it prints.
+fn shell(script: &str, stdio: impl Fn() -> Stdio, emulator: Option<OwnedFd>) -> String {
+    let child = Command::new(executable("millibox"))
+        .args(["run", "--", "/bin/sh", "-c", script])
+        .stdin(stdio())
+        .stdout(stdio())
+        .stderr(stdio())
+        .spawn()
+        .unwrap();
+    // The closure may hold a terminal, whose other end ends when no process has it open.
+    drop(stdio);
+    match emulator {
+        None => String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap(),
+        Some(emulator) => {
+            let mut shown = Vec::new();
+            let _ = File::from(emulator).read_to_end(&mut shown);
+            child.wait_with_output().unwrap();
+            String::from_utf8(shown).unwrap()
+        }
+    }
+}
+
+#[test]
+fn command_has_pseudo_terminals_unless_it_shares_one() {
+    let script = "test -e /dev/ptmx && echo ptmx; ls /dev/pts; echo end";
+    let found = shell(script, Stdio::piped, None);
+    assert_eq!(found, "ptmx\nptmx\nend\n");
+    let (emulator, terminal) = match pseudo_terminal() {
+        Ok(ends) => ends,
+        Err(errno) => return skip(&format!("there are no pseudo-terminals here: {errno}")),
+    };
+    let stream = move || Stdio::from(terminal.try_clone().unwrap());
+    let found = shell(script, stream, Some(emulator));
+    assert!(
+        !found.contains("ptmx\r\n") && found.ends_with("end\r\n"),
+        "{found:?}"
+    );
+}

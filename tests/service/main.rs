@@ -5,6 +5,7 @@ mod clients;
 mod console;
 mod faults;
 mod go_judge;
+mod half_closed;
 mod judge0;
 mod machine;
 mod overload;

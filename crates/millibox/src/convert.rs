@@ -34,13 +34,14 @@ pub fn mount_to_wire(mount: &Mount) -> wire::Mount {
         Mount::Tmpfs(TmpfsMount {
             at,
             size,
+            memory,
             inodes,
             mode,
             read_only,
             no_exec,
         }) => wire::Mount::Tmpfs {
             at: bytes(at),
-            size: *size,
+            size: size.or(*memory),
             inodes: *inodes,
             mode: *mode,
             read_only: *read_only,
@@ -56,6 +57,8 @@ pub fn mount_to_wire(mount: &Mount) -> wire::Mount {
             system: system.map(|memory| wire::SystemFiles { memory }),
         },
         Mount::Devices { at } => wire::Mount::Devices { at: bytes(at) },
+        Mount::Terminals { at } => wire::Mount::Terminals { at: bytes(at) },
+        Mount::Sys { at } => wire::Mount::Sys { at: bytes(at) },
         Mount::Etc { at, home } => wire::Mount::Etc {
             at: bytes(at),
             home: bytes(home),

@@ -53,6 +53,20 @@ pub enum Mount {
         /// The home directory of the run's user.
         home: PathBuf,
     },
+    /// A directory with files that state which CPUs the run may use, as sysfs does:
+    /// devices/system/cpu/online, present and possible. They do not change while the run lives.
+    #[non_exhaustive]
+    Sys {
+        /// The directory.
+        at: PathBuf,
+    },
+    /// A devpts for pseudo-terminals, new for every run; see
+    /// [`World::terminals`](crate::World::terminals).
+    #[non_exhaustive]
+    Terminals {
+        /// The mount point of the devpts.
+        at: PathBuf,
+    },
     /// Creates a directory with exactly this mode. Fails if the path exists.
     #[non_exhaustive]
     CreateDir {
@@ -124,6 +138,7 @@ impl Mount {
         TmpfsMount {
             at: at.into(),
             size: None,
+            memory: None,
             inodes: None,
             mode: 0o1777,
             read_only: false,
@@ -146,6 +161,16 @@ impl Mount {
     pub fn etc(at: impl Into<PathBuf>, home: impl Into<PathBuf>) -> Mount {
         let (at, home) = (at.into(), home.into());
         Mount::Etc { at, home }
+    }
+
+    /// A directory with files that state which CPUs the run may use, as sysfs does.
+    pub fn sys(at: impl Into<PathBuf>) -> Mount {
+        Mount::Sys { at: at.into() }
+    }
+
+    /// A devpts for at most 16 pseudo-terminals, with the link ptmx beside it.
+    pub fn terminals(at: impl Into<PathBuf>) -> Mount {
+        Mount::Terminals { at: at.into() }
     }
 
     /// A directory with the devices null, zero, full, random and urandom.
@@ -186,7 +211,9 @@ impl Mount {
             | Mount::Tmpfs(TmpfsMount { at, .. })
             | Mount::Proc(ProcMount { at, .. })
             | Mount::Devices { at }
-            | Mount::Etc { at, .. } => at,
+            | Mount::Etc { at, .. }
+            | Mount::Sys { at }
+            | Mount::Terminals { at } => at,
             Mount::CreateDir { path, .. }
             | Mount::CreateFile { path, .. }
             | Mount::Symlink { path, .. }
@@ -278,6 +305,8 @@ impl BindMount {
 pub struct TmpfsMount {
     pub(crate) at: PathBuf,
     pub(crate) size: Option<u64>,
+    /// The size if `size` is `None`, from the memory limit of the world's runs.
+    pub(crate) memory: Option<u64>,
     pub(crate) inodes: Option<u64>,
     pub(crate) mode: u32,
     pub(crate) read_only: bool,
@@ -285,8 +314,9 @@ pub struct TmpfsMount {
 }
 
 impl TmpfsMount {
-    /// Limits the size in bytes, rounded up to whole pages. By default, only the memory limit
-    /// applies.
+    /// Limits the size in bytes, rounded up to whole pages. The default is the memory that
+    /// [`World::memory`](crate::World::memory) states, or the memory of the machine. The memory
+    /// limit of the run applies in any case.
     #[must_use]
     pub fn size_limit(mut self, bytes: u64) -> TmpfsMount {
         self.size = Some(bytes);
@@ -347,7 +377,8 @@ impl ProcMount {
 
     /// Shows the directories of processes, and files that describe the machine as the run may use
     /// it: cpuinfo, filesystems, loadavg, meminfo, stat, uptime, version and some of sys. They do
-    /// not change while the run lives, and contain no load or times of the host.
+    /// not change while the run lives, and contain no load or times of the host. The links mounts
+    /// and net lead to those of the process.
     ///
     /// meminfo states the memory of the machine, unless [`World::memory`](crate::World::memory)
     /// sets another value.

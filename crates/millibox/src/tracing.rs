@@ -70,10 +70,11 @@ fn view(world: &World) -> View {
             },
             Mount::Tmpfs(_) => Shown::Tmpfs,
             Mount::Proc(_) => Shown::Proc,
-            Mount::Devices { .. } => Shown::Devices,
-            Mount::Etc { .. } | Mount::CreateDir { .. } | Mount::CreateFile { .. } => {
-                Shown::Created
-            }
+            Mount::Devices { .. } | Mount::Terminals { .. } => Shown::Devices,
+            Mount::Etc { .. }
+            | Mount::Sys { .. }
+            | Mount::CreateDir { .. }
+            | Mount::CreateFile { .. } => Shown::Created,
             Mount::Symlink { target, .. } => Shown::Link(target.clone()),
             Mount::NewRoot { path } => {
                 view.change_root(path);

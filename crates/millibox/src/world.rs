@@ -3,7 +3,7 @@
 use crate::convert;
 use crate::{Error, Mount, ProcMount, RequestMistake, TmpfsMount, WorldProblem};
 use millibox_explain::Rules;
-use millibox_seccomp::{Arch, Policy, Program, profile, profile_with_loopback};
+use millibox_seccomp::{Arch, Policy, Program, default_profile};
 use millibox_wire::{Located, Source};
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, makedev, openat2, stat, statx,
@@ -37,7 +37,8 @@ pub struct World {
     gid: Option<u32>,
     network: Network,
     seccomp: Option<Vec<u8>>,
-    /// Whether the default seccomp profile is set. Its program depends on the network.
+    /// Whether the default seccomp profile is set. Its program depends on the network and on the
+    /// terminals.
     default_seccomp: bool,
     /// The policy from which `seccomp` was compiled, if it is neither the default profile nor
     /// unknown.
@@ -91,11 +92,32 @@ fn shared_memory() -> TmpfsMount {
         .inode_limit(SHARED_MEMORY_INODES)
 }
 
+/// The number of binary digits after the first four.
+fn dropped_digits(bytes: u64) -> u32 {
+    (u64::BITS - bytes.leading_zeros()).saturating_sub(4)
+}
+
 /// The number without its binary digits after the first four.
 fn rounded_down(bytes: u64) -> u64 {
-    let digits = u64::BITS - bytes.leading_zeros();
-    let dropped = digits.saturating_sub(4);
+    let dropped = dropped_digits(bytes);
     bytes >> dropped << dropped
+}
+
+/// The least size of a file system that has no binary digits after the first four, and that a run
+/// with this memory limit cannot exceed.
+fn rounded_up(bytes: u64) -> u64 {
+    let down = rounded_down(bytes);
+    let step = if down < bytes {
+        1 << dropped_digits(bytes)
+    } else {
+        0
+    };
+    // The kernel stores the number in a signed long.
+    down.saturating_add(step).clamp(1, i64::MAX as u64)
+}
+
+fn is_bounded_by_memory(tmpfs: &TmpfsMount) -> bool {
+    tmpfs.size.is_none() && !tmpfs.read_only
 }
 
 impl World {
@@ -106,7 +128,7 @@ impl World {
             uid: None,
             gid: None,
             network: Network::None,
-            seccomp: Some(default_profile(Network::None).to_vec()),
+            seccomp: Some(default_program(Network::None, false).to_vec()),
             default_seccomp: true,
             policy: None,
             program: None,
@@ -131,8 +153,9 @@ impl World {
 
     /// Returns the minimal world with what programs expect of a usual machine in addition: a
     /// bounded /dev/shm, names of users and hosts and other configuration in /etc, and the files
-    /// in /proc that describe the machine ([`ProcMount::system_files`](crate::ProcMount)). The
-    /// home directory of the run's user is /tmp.
+    /// in /proc and /sys that describe the machine
+    /// ([`ProcMount::system_files`](crate::ProcMount::system_files), [`Mount::sys`]). The home
+    /// directory of the run's user is /tmp.
     ///
     /// ```
     /// use millibox::World;
@@ -147,6 +170,7 @@ impl World {
                 World::minimal()
                     .mount(shared_memory())
                     .configuration("/tmp")
+                    .mount(Mount::sys("/sys"))
                     .mount(Mount::proc("/proc").system_files())
             })
             .clone()
@@ -171,26 +195,31 @@ impl World {
     }
 
     /// Sets the memory that the world's /proc/meminfo states, rounded down to four binary digits,
-    /// so that runs with similar limits share their template. This is no limit. A world without
-    /// [`system_files`](crate::ProcMount::system_files) does not change.
+    /// and the size of each writable tmpfs without a
+    /// [`size_limit`](crate::TmpfsMount::size_limit), rounded up. Because of the rounding, runs
+    /// with similar limits share their template. This is no limit on memory: set
+    /// [`Request::memory_limit`](crate::Request::memory_limit) to the same value.
     #[must_use]
     pub fn memory(self, bytes: u64) -> World {
-        let memory = Some(rounded_down(bytes));
-        let is_other = |mount: &Mount| match mount {
-            Mount::Proc(ProcMount { system, .. }) => system.is_some_and(|stated| stated != memory),
+        let stated = Some(rounded_down(bytes));
+        let size = Some(rounded_up(bytes));
+        let differs = |mount: &Mount| match mount {
+            Mount::Proc(ProcMount { system, .. }) => system.is_some_and(|system| system != stated),
+            Mount::Tmpfs(tmpfs) => is_bounded_by_memory(tmpfs) && tmpfs.memory != size,
             _ => false,
         };
-        if !self.mounts.iter().any(is_other) {
+        if !self.mounts.iter().any(differs) {
             return self;
         }
         self.with(|world| {
             for mount in &mut world.mounts {
-                if let Mount::Proc(ProcMount {
-                    system: Some(stated),
-                    ..
-                }) = mount
-                {
-                    *stated = memory;
+                match mount {
+                    Mount::Proc(ProcMount {
+                        system: Some(system),
+                        ..
+                    }) => *system = stated,
+                    Mount::Tmpfs(tmpfs) if is_bounded_by_memory(tmpfs) => tmpfs.memory = size,
+                    _ => {}
                 }
             }
         })
@@ -220,7 +249,35 @@ impl World {
     /// Appends a mount operation.
     #[must_use]
     pub fn mount(self, mount: impl Into<Mount>) -> World {
-        self.with(|world| world.mounts.push(mount.into()))
+        let mount = mount.into();
+        let changes_profile = self.default_seccomp && matches!(mount, Mount::Terminals { .. });
+        let world = self.with(|world| world.mounts.push(mount));
+        if changes_profile {
+            world.default_seccomp()
+        } else {
+            world
+        }
+    }
+
+    /// Adds /dev/pts and /dev/ptmx, with which a program can create up to 16 pseudo-terminals, as
+    /// `script` and pexpect do. Each run has its own. The default seccomp profile then also allows
+    /// the changes of a terminal's modes and size that such programs make.
+    ///
+    /// A seccomp program cannot distinguish terminals. So do not pass a terminal of the caller to a
+    /// run in such a world: the program could turn off its echo, for example.
+    ///
+    /// ```
+    /// use millibox::{Outcome, Request, Supervisor, World};
+    ///
+    /// let Ok(supervisor) = Supervisor::start() else { return };
+    /// let request = Request::new("/usr/bin/script")
+    ///     .args(["--quiet", "--return", "--command", "tty", "/dev/null"])
+    ///     .world(&World::standard().terminals());
+    /// assert_eq!(supervisor.run(&request).unwrap().wait().unwrap().outcome, Outcome::Exited(0));
+    /// ```
+    #[must_use]
+    pub fn terminals(self) -> World {
+        self.mount(Mount::terminals("/dev/pts"))
     }
 
     /// Adds a file or directory of the host, read-only, including its submounts. Both paths must be
@@ -258,12 +315,18 @@ impl World {
     #[must_use]
     pub fn network(self, network: Network) -> World {
         let default_seccomp = self.default_seccomp;
+        let terminals = self.has_terminals();
         self.with(|world| {
             world.network = network;
             if default_seccomp {
-                world.seccomp = Some(default_profile(network).to_vec());
+                world.seccomp = Some(default_program(network, terminals).to_vec());
             }
         })
+    }
+
+    fn has_terminals(&self) -> bool {
+        let is_terminals = |mount: &Mount| matches!(mount, Mount::Terminals { .. });
+        self.mounts.iter().any(is_terminals)
     }
 
     /// Sets the default seccomp profile, which every new world has.
@@ -373,10 +436,11 @@ impl World {
     /// The compiled seccomp program, and the policy from which it was compiled, if known.
     pub(crate) fn rules(&self) -> Rules {
         let program = self.seccomp.as_deref();
-        let policy = match (self.default_seccomp, self.network) {
-            (true, Network::None) => profile("default"),
-            (true, Network::Loopback) => profile_with_loopback("default"),
-            (false, _) => self.policy.as_deref().cloned(),
+        let policy = if self.default_seccomp {
+            let has_loopback = self.network == Network::Loopback;
+            Some(default_profile(has_loopback, self.has_terminals()))
+        } else {
+            self.policy.as_deref().cloned()
         };
         Rules {
             program: program.and_then(|bytes| Program::from_bytes(bytes).ok()),
@@ -520,11 +584,16 @@ fn source(mount: &Mount) -> Source {
     }
 }
 
-/// The default profile for each kind of network. `build.rs` compiles it.
-fn default_profile(network: Network) -> &'static [u8] {
-    match network {
-        Network::None => include_bytes!(concat!(env!("OUT_DIR"), "/default.bpf")),
-        Network::Loopback => include_bytes!(concat!(env!("OUT_DIR"), "/loopback.bpf")),
+/// The default profile for each kind of network, with or without pseudo-terminals. `build.rs`
+/// compiles it.
+fn default_program(network: Network, terminals: bool) -> &'static [u8] {
+    match (network, terminals) {
+        (Network::None, false) => include_bytes!(concat!(env!("OUT_DIR"), "/default.bpf")),
+        (Network::None, true) => include_bytes!(concat!(env!("OUT_DIR"), "/terminal.bpf")),
+        (Network::Loopback, false) => include_bytes!(concat!(env!("OUT_DIR"), "/loopback.bpf")),
+        (Network::Loopback, true) => {
+            include_bytes!(concat!(env!("OUT_DIR"), "/loopback_terminal.bpf"))
+        }
     }
 }
 

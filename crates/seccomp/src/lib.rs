@@ -67,6 +67,6 @@ pub use pass::with_pass;
 pub use policy::{
     Action, ActionError, Comparison, Condition, Decision, Policy, PolicyError, Problem, Rule,
 };
-pub use profiles::{profile, profile_names, profile_with_loopback, profile_with_terminal};
+pub use profiles::{default_profile, profile, profile_names, profile_with_loopback};
 pub use program::Program;
 pub use validate::{MAX_INSTRUCTIONS, ValidateError, validate};

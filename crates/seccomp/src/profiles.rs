@@ -28,26 +28,27 @@ pub fn profile(name: &str) -> Option<Policy> {
 /// The `default` profile then also allows AF_INET and AF_INET6 sockets. Other profiles are
 /// unchanged.
 pub fn profile_with_loopback(name: &str) -> Option<Policy> {
-    let policy = profile(name)?;
-    if name != "default" {
-        return Some(policy);
+    match name {
+        "default" => Some(default_profile(true, false)),
+        _ => profile(name),
     }
-    let loopback: Policy = include_str!("../profiles/loopback.toml")
-        .parse()
-        .expect("the tests parse every profile");
-    Some(policy.with_rules_before(loopback))
 }
 
-/// The `default` profile for a program that has a loopback interface and its own terminal, which
-/// ends with the run.
+/// The `default` profile for a program with or without a loopback interface, and with or without
+/// terminals of its own.
 ///
-/// The program may make the terminal its controlling terminal and set the terminal's modes and
-/// foreground group, as shells and line editors do.
-pub fn profile_with_terminal() -> Policy {
+/// A program with terminals may create pseudo-terminals, and set their modes, their sizes, their
+/// foreground groups and the controlling terminal, as shells, line editors and `script` do.
+pub fn default_profile(has_loopback: bool, has_terminals: bool) -> Policy {
     let parse = |text: &str| -> Policy { text.parse().expect("the tests parse every profile") };
-    parse(include_str!("../profiles/default.toml"))
-        .with_rules_before(parse(include_str!("../profiles/loopback.toml")))
-        .with_rules_before(parse(include_str!("../profiles/terminal.toml")))
+    let mut policy = parse(include_str!("../profiles/default.toml"));
+    if has_loopback {
+        policy = policy.with_rules_before(parse(include_str!("../profiles/loopback.toml")));
+    }
+    if has_terminals {
+        policy = policy.with_rules_before(parse(include_str!("../profiles/terminal.toml")));
+    }
+    policy
 }
 
 /// The names of the built-in policies.

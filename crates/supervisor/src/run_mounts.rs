@@ -16,12 +16,19 @@ pub enum RunMount {
         options: CString,
         no_exec: bool,
     },
+    /// A devpts.
+    Terminals {
+        path: CString,
+    },
     Proc {
         path: CString,
         options: CString,
         /// Files and directories of the template that describe the machine, and the names in the
         /// procfs on which they are mounted.
         files: Vec<(CString, CString)>,
+        /// Files and links of the procfs itself that remain visible besides the processes, at most
+        /// [`MAX_KEPT`].
+        kept: Vec<CString>,
     },
     /// Opens the template's staging directory, which has this device number, before the next tmpfs
     /// covers it.
@@ -49,6 +56,14 @@ pub enum RunMount {
         path: CString,
     },
 }
+
+/// The maximum number of files and links of a procfs that remain visible besides the processes.
+pub const MAX_KEPT: usize = 4;
+
+/// Options of a devpts. Every mount is a new instance, whose multiplexer and terminals no other run
+/// can open. The pseudo-terminals of all instances together are limited (kernel.pty.max, 4096 by
+/// default, of which the host keeps 1024), so `max` bounds each run.
+const TERMINAL_OPTIONS: &core::ffi::CStr = c"mode=620,ptmxmode=666,max=16";
 
 /// The template's staging directory.
 struct Stage {
@@ -100,17 +115,30 @@ fn open_templates(
 /// Mounts files on those of a whole procfs, of which only the processes and these files remain. The
 /// kernel removes all other names from its cache of names when the option changes, and looks up
 /// new names only among the processes (`reconfigure_super()` in fs/super.c, `proc_lookup()` in
-/// fs/proc/generic.c). A mount keeps the name of its mount point.
+/// fs/proc/generic.c). A mount keeps the name of its mount point. So the procfs's own files and
+/// links that must remain are mounted on themselves, or on a file that covers them.
 fn mount_system_files(
     procfs: i32,
     files: &[(CString, CString)],
+    kept: &[CString],
     flags: libc::c_ulong,
     options: &core::ffi::CStr,
 ) -> core::result::Result<(), (Step, Errno)> {
     let while_mounting = |errno| (Step::Mount, errno);
     calls::fchdir(procfs).map_err(while_mounting)?;
+    let mut trees = [-1; MAX_KEPT];
+    for (tree, name) in trees.iter_mut().zip(kept) {
+        // A mount of a link itself, not of its target.
+        let flags = libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC;
+        let flags = flags | libc::AT_SYMLINK_NOFOLLOW as u32;
+        *tree = calls::open_tree(libc::AT_FDCWD, name, flags).map_err(while_mounting)?;
+    }
     for (source, name) in files {
         calls::mount(source, name, c"", libc::MS_BIND, c"").map_err(while_mounting)?;
+    }
+    for (&tree, name) in trees.iter().zip(kept) {
+        calls::move_mount(tree, libc::AT_FDCWD, name, 0).map_err(while_mounting)?;
+        let _ = calls::close(tree);
     }
     calls::mount(c"proc", c".", c"proc", flags | libc::MS_REMOUNT, options)
         .map_err(while_mounting)?;
@@ -141,10 +169,16 @@ fn run_mount(
             stage.is_covered = true;
             mount_on(stage.descriptor, c"tmpfs", flags, options)
         }
+        RunMount::Terminals { path } => {
+            let flags = libc::MS_NOSUID | libc::MS_NOEXEC;
+            calls::mount(c"devpts", path, c"devpts", flags, TERMINAL_OPTIONS)
+                .map_err(while_mounting)
+        }
         RunMount::Proc {
             path,
             options,
             files,
+            kept,
         } => {
             let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
             // The new procfs covers the host's procfs, which must not stay visible anywhere.
@@ -160,7 +194,7 @@ fn run_mount(
                 return Ok(());
             }
             let own = open_templates(path, |its| its.0 != hosts.0)?;
-            let answer = mount_system_files(own, files, flags, options);
+            let answer = mount_system_files(own, files, kept, flags, options);
             let _ = calls::close(own);
             answer
         }

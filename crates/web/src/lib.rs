@@ -3,8 +3,10 @@
 //! | file | content |
 //! | --- | --- |
 //! | `listen` | accepts connections within bounds, and lets open requests end |
+//! | `socket` | distinguishes clients that have left from those that have finished sending |
 //! | `stream` | a connection whose client must read, and receives early responses |
 //! | `body` | the speed of request bodies |
+//! | `watch` | drops the handler and the response of a client that has left |
 //! | `unread` | reads the rest of a body that a handler has not read |
 //! | `pace` | a minimum speed for data that a client sends or receives |
 //! | `network` | the addresses that count as one client |
@@ -21,5 +23,7 @@ pub mod network;
 pub mod openapi;
 pub mod pace;
 pub mod problem;
+pub mod socket;
 pub mod stream;
 mod unread;
+mod watch;

@@ -6,8 +6,9 @@
 //! ([`crate::body`]).
 
 use crate::pace::{SPEED, Speed};
+use crate::socket::{Shared, Socket};
 use crate::stream::{Connection, FAREWELL_SILENCE};
-use crate::unread;
+use crate::{unread, watch};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -172,23 +173,18 @@ impl Server {
         is_late
     }
 
-    fn spawn<P: Permit>(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        protocol: Protocol,
-        permit: P,
-        routes: Router,
-    ) {
+    fn spawn<P: Permit>(&self, stream: impl Socket, protocol: Protocol, permit: P, routes: Router) {
         let Patience {
             responses, silence, ..
         } = self.patience;
-        let stream = Connection::new(stream, responses, silence);
+        let socket = Shared::new(stream);
+        let stream = Connection::new(socket.clone(), responses, silence);
         let server = self.clone();
         self.tracker.spawn(async move {
             let permit = Arc::new(permit);
             let served = async {
                 match protocol {
-                    Protocol::Http1 => server.serve_http1(stream, &permit, routes).await,
+                    Protocol::Http1 => server.serve_http1(stream, socket, &permit, routes).await,
                     Protocol::Http2 => server.serve_http2(stream, &permit, routes).await,
                 }
             };
@@ -202,9 +198,10 @@ impl Server {
         });
     }
 
-    async fn serve_http1<P: Permit>(
+    async fn serve_http1<P: Permit, S: Socket>(
         &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        stream: Connection<Shared<S>>,
+        socket: Shared<S>,
         permit: &Arc<P>,
         routes: Router,
     ) -> hyper::Result<()> {
@@ -213,11 +210,13 @@ impl Server {
             .timer(TokioTimer::new())
             .header_read_timeout(self.patience.headers)
             .max_headers(MAX_HEADERS)
-            .max_buf_size(MAX_HEADER_BYTES);
+            .max_buf_size(MAX_HEADER_BYTES)
+            // The watch decides whether a client that sends nothing more has left.
+            .half_close(true);
         let permit = permit.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             permit.receive(&mut request);
-            routes.clone().oneshot(request)
+            watch::respond(socket.clone(), routes.clone(), request)
         });
         let connection = server.serve_connection(TokioIo::new(stream), service);
         let connection = connection.with_upgrades();
@@ -275,7 +274,7 @@ impl Server {
 /// A bound socket.
 pub trait Listener: Send {
     /// A connection.
-    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    type Stream: Socket;
 
     /// Accepts a connection from an address, if it has one.
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<IpAddr>)>> + Send;

@@ -118,8 +118,8 @@ pub enum Mount {
     Tmpfs {
         /// The mount point.
         at: Vec<u8>,
-        /// The size limit in bytes, rounded up to whole pages. With `None`, only the memory limit
-        /// applies.
+        /// The size limit in bytes, rounded up to whole pages; `None` for the memory of the
+        /// machine. The memory limit of the run applies in any case.
         size: Option<u64>,
         /// The limit on inodes, including the root directory; `None` for no limit.
         inodes: Option<u64>,
@@ -148,6 +148,11 @@ pub enum Mount {
         /// The home directory of the run's user.
         home: Vec<u8>,
     },
+    /// A directory with files that state which CPUs a run may use, as sysfs does.
+    Sys {
+        /// The directory.
+        at: Vec<u8>,
+    },
     /// A file or directory of the host. It is always mounted nosuid, and nodev unless `device` is
     /// set.
     Bind {
@@ -172,6 +177,12 @@ pub enum Mount {
     /// stdout and stderr to the run's own descriptors. The links need a procfs at /proc.
     Devices {
         /// The directory.
+        at: Vec<u8>,
+    },
+    /// A devpts (pts(4)) for pseudo-terminals, new for every run, and beside it the link `ptmx` to
+    /// its multiplexer.
+    Terminals {
+        /// The mount point of the devpts.
         at: Vec<u8>,
     },
     /// Creates a directory with exactly this mode. Fails if the path exists.
@@ -269,7 +280,9 @@ impl Mount {
             | Mount::Proc { at, .. }
             | Mount::Bind { at, .. }
             | Mount::Devices { at }
-            | Mount::Etc { at, .. } => at,
+            | Mount::Etc { at, .. }
+            | Mount::Sys { at }
+            | Mount::Terminals { at } => at,
             Mount::CreateDir { path, .. }
             | Mount::CreateFile { path, .. }
             | Mount::Symlink { path, .. }
@@ -316,6 +329,8 @@ impl Mount {
             | Mount::Proc { .. }
             | Mount::Bind { .. }
             | Mount::Etc { .. }
+            | Mount::Sys { .. }
+            | Mount::Terminals { .. }
             | Mount::NewRoot { .. }
                 if normal == b"/" =>
             {

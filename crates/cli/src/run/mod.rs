@@ -176,7 +176,7 @@ fn world(args: &Args) -> Result<World, Failure> {
     let mut world = if args.bare {
         World::empty()
     } else {
-        args.mounts.standard_world()
+        args.mounts.standard_world(!terminal::is_shared())
     };
     world = args.mounts.add_to(world);
     if let Some(limit) = args.memory_limit {

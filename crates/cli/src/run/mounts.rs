@@ -155,9 +155,13 @@ impl FromArgMatches for Mounts {
 }
 
 impl Mounts {
-    /// The standard world, without the mounts that these options replace.
-    pub fn standard_world(&self) -> World {
-        let standard = World::standard();
+    /// The standard world, with or without pseudo-terminals, and without the mounts that these
+    /// options replace.
+    pub fn standard_world(&self, has_terminals: bool) -> World {
+        let mut standard = World::standard();
+        if has_terminals {
+            standard = standard.terminals();
+        }
         if self.0.is_empty() {
             return standard;
         }
@@ -233,7 +237,7 @@ mod tests {
                 .count()
         };
         let mounts = parse("x --tmpfs /tmp:1M --tmpfs /dev");
-        let world = mounts.standard_world();
+        let world = mounts.standard_world(false);
         assert_eq!(
             (
                 at(&world, "/tmp"),
@@ -245,6 +249,6 @@ mod tests {
         let world = mounts.add_to(world);
         let limited = Mount::tmpfs("/tmp").size_limit(1 << 20).into();
         assert!(world.mounts().contains(&limited));
-        assert_eq!(at(&parse("x").standard_world(), "/tmp"), 1);
+        assert_eq!(at(&parse("x").standard_world(false), "/tmp"), 1);
     }
 }

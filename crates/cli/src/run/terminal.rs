@@ -9,6 +9,12 @@ use rustix::process::getpgrp;
 use rustix::termios::{Action, isatty, tcflow, tcgetpgrp};
 use std::os::fd::AsFd;
 
+/// Whether a standard stream is a terminal. The program may share it, so its world must not have
+/// pseudo-terminals: the seccomp rules that they need would apply to that terminal as well.
+pub fn is_shared() -> bool {
+    isatty(std::io::stdin()) || isatty(std::io::stdout()) || isatty(std::io::stderr())
+}
+
 /// Resumes the output of millibox's own standard streams if a program has stopped it.
 ///
 /// This undoes tcflow(3) only. Output that a person has stopped with Ctrl-S stays stopped: the

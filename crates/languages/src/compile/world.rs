@@ -91,6 +91,7 @@ fn of_libraries(path: &Path) -> bool {
         .unwrap_or_default();
     top.starts_with("lib")
         || top == "dev"
+        || top == "sys"
         || ["/etc", "/etc/ld.so.cache"].map(Path::new).contains(&path)
 }
 

@@ -4,8 +4,8 @@ use super::compiled;
 use std::collections::BTreeSet;
 
 use millibox_seccomp::{
-    Action, Arch, Data, Policy, compile, profile, profile_names, profile_with_loopback,
-    profile_with_terminal, run,
+    Action, Arch, Data, Policy, compile, default_profile, profile, profile_names,
+    profile_with_loopback, run,
 };
 
 /// Values around the constants of the profiles' conditions.
@@ -25,7 +25,7 @@ fn policy_decides_as_its_program() {
     let policies = profile_names()
         .filter_map(profile)
         .chain(profile_with_loopback("default"))
-        .chain([profile_with_terminal()]);
+        .chain([default_profile(true, true)]);
     for policy in policies {
         let arch = Arch::X86_64;
         let program = compile(&policy, arch).expect("short enough");

@@ -305,17 +305,46 @@ fn strict_profile_returns_expected_actions() {
     answers("fcntl", &[1, 1024], "errno:EINVAL");
 }
 
-/// The requests of ioctl(2) that only a program with its own terminal may make.
-const TERMINAL_REQUESTS: [u64; 5] = [0x5402, 0x5403, 0x5404, 0x540e, 0x5410];
+/// The requests of ioctl(2) that only a program with terminals of its own may make.
+const TERMINAL_REQUESTS: [u64; 19] = [
+    0x5402,
+    0x5403,
+    0x5404,
+    0x5409,
+    0x540a,
+    0x540b,
+    0x540e,
+    0x5410,
+    0x5411,
+    0x5414,
+    0x5422,
+    0x5429,
+    0x5441,
+    0x4004_5431,
+    0x8004_5430,
+    0x402c_542b,
+    0x402c_542c,
+    0x402c_542d,
+    // FIONBIO, which is allowed in any case.
+    0x5421,
+];
+
+/// All requests of type T with numbers up to 0x60, without and with sizes.
+fn terminal_requests() -> impl Iterator<Item = u64> {
+    let sizes = [0, 0x4004_0000, 0x8004_0000, 0x402c_0000, 0x802c_0000];
+    sizes
+        .into_iter()
+        .flat_map(|size| (0x53f0..0x5460).map(move |request| size | request))
+}
 
 #[test]
-fn terminal_profile_adds_five_ioctl_requests_and_nothing_else() {
-    let policy = millibox_seccomp::profile_with_terminal();
+fn terminal_profile_adds_few_ioctl_requests_and_nothing_else() {
+    let policy = millibox_seccomp::default_profile(false, true);
     for arch in Arch::ALL {
         let with = compile(&policy, arch).expect("short enough");
         let without = compiled("default", arch);
         for (call, nr) in arch.syscalls() {
-            for request in 0x53f0..0x5460 {
+            for request in terminal_requests() {
                 for argument in [0, 1] {
                     let data = Data {
                         nr,

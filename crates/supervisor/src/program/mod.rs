@@ -47,7 +47,7 @@ use zerocopy::FromBytes;
 /// The system calls that a template may make even if its copies may not. They create the namespaces
 /// of a run and its mounts, and reset what a run must not inherit. None of them has a sixth
 /// argument.
-pub const TEMPLATE_CALLS: [u32; 14] = [
+pub const TEMPLATE_CALLS: [u32; 16] = [
     libc::SYS_capset as u32,
     libc::SYS_chdir as u32,
     libc::SYS_clone3 as u32,
@@ -55,6 +55,8 @@ pub const TEMPLATE_CALLS: [u32; 14] = [
     libc::SYS_fcntl as u32,
     libc::SYS_mkdirat as u32,
     libc::SYS_mount as u32,
+    libc::SYS_move_mount as u32,
+    libc::SYS_open_tree as u32,
     libc::SYS_openat as u32,
     libc::SYS_prctl as u32,
     libc::SYS_rt_sigaction as u32,

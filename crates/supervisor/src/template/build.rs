@@ -80,6 +80,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
                 system: Some(files),
                 ..
             } => system::proc_files(files),
+            Mount::Sys { .. } => system::sys_files(),
             _ => Vec::new(),
         });
         sources.push(match mount {
@@ -167,7 +168,7 @@ pub fn build(located: &Located, plan: &Plan) -> Result<Built, BuildError> {
                 if let Mount::NewRoot { .. } = mount {
                     root.change(&path)
                         .map_err(|errno| errs((Step::NewRoot, errno)))?;
-                } else if let Mount::Etc { .. } = mount {
+                } else if let Mount::Etc { .. } | Mount::Sys { .. } = mount {
                     root.write(&path, &files[object])
                         .map_err(|errno| errs((Step::MountPoint, errno)))?;
                 } else {

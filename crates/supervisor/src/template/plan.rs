@@ -69,15 +69,12 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                 no_exec,
                 ..
             } => {
-                let mut options = format!("mode={mode:o}");
-                if let Some(size) = size {
-                    options.push_str(&format!(",size={size}"));
-                }
                 // 0 means "no limit" for both options (tmpfs(5)), so `check` rejects a size of 0.
-                options.push_str(&format!(",nr_inodes={}", inodes.unwrap_or(0)));
-                if size.is_none() {
-                    options.push_str(",size=0");
-                }
+                // Without a size, statfs(2) would report 0 bytes in total and free, and programs
+                // that check the free space would fail. 100 % is the memory of the machine.
+                let size = size.map_or("100%".to_owned(), |bytes| bytes.to_string());
+                let inodes = inodes.unwrap_or(0);
+                let options = format!("mode={mode:o},size={size},nr_inodes={inodes}");
                 if stage.is_some() {
                     make_parents(&mut plan, number, &path, &own, &mounted);
                     if !is_hosts(&path, &mounted) {
@@ -105,6 +102,25 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                     },
                 ));
             }
+            Mount::Terminals { .. } => {
+                if stage.is_some() {
+                    make_parents(&mut plan, number, &path, &own, &mounted);
+                    let path = c_path.clone();
+                    let (mode, may_exist) = (0o755, true);
+                    plan.run.push((
+                        number,
+                        RunMount::CreateDir {
+                            path,
+                            mode,
+                            may_exist,
+                        },
+                    ));
+                } else {
+                    plan.template.push((number, TemplateMount::MountPoint));
+                }
+                plan.run
+                    .push((number, RunMount::Terminals { path: c_path }));
+            }
             Mount::Proc {
                 processes_only,
                 system,
@@ -120,9 +136,9 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                 } else {
                     c""
                 };
-                let files = match system {
-                    Some(_) => system::proc_mounts(),
-                    None => Vec::new(),
+                let (files, kept) = match system {
+                    Some(_) => (system::proc_mounts(), system::kept_in_proc()),
+                    None => Default::default(),
                 };
                 plan.run.push((
                     number,
@@ -130,6 +146,7 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                         path: c_path,
                         options: options.to_owned(),
                         files,
+                        kept,
                     },
                 ));
             }
@@ -226,7 +243,7 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
                 }
                 plan.template.push((number, TemplateMount::Unchanged));
             }
-            Mount::Etc { .. } if stage.is_some() => {
+            Mount::Etc { .. } | Mount::Sys { .. } if stage.is_some() => {
                 return Err(wrong(WorldProblem::OnHostFileSystem));
             }
             Mount::Bind { .. }
@@ -234,11 +251,14 @@ pub fn plan(world: &World) -> Result<Plan, WorldError> {
             | Mount::CreateDir { .. }
             | Mount::CreateFile { .. }
             | Mount::Symlink { .. }
-            | Mount::Etc { .. } => plan.template.push((number, TemplateMount::Unchanged)),
+            | Mount::Etc { .. }
+            | Mount::Sys { .. } => plan.template.push((number, TemplateMount::Unchanged)),
         }
         match mount {
             Mount::Bind { .. } => mounted.push((path, true)),
-            Mount::Tmpfs { .. } | Mount::Proc { .. } => mounted.push((path, false)),
+            Mount::Tmpfs { .. } | Mount::Proc { .. } | Mount::Terminals { .. } => {
+                mounted.push((path, false));
+            }
             _ => {}
         }
     }

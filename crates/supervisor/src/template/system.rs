@@ -134,6 +134,15 @@ pub(super) fn proc_files(files: &SystemFiles) -> Vec<(String, Content)> {
         ("version", version()),
         ("sys/kernel/hostname", format!("{HOST_NAME}\n")),
         ("sys/kernel/domainname", "(none)\n".to_owned()),
+        // The kernel gives a new UUID to each reader. This one belongs to the template.
+        (
+            "sys/kernel/random/boot_id",
+            text("/proc/sys/kernel/random/uuid"),
+        ),
+        ("sys/kernel/random/entropy_avail", "256\n".to_owned()),
+        ("sys/kernel/random/poolsize", "256\n".to_owned()),
+        // The mount point of the kernel's file.
+        ("sys/kernel/random/uuid", String::new()),
         ("sys/kernel/threads-max", "32768\n".to_owned()),
     ];
     let names = rustix::system::uname();
@@ -177,11 +186,35 @@ pub(super) fn proc_mounts() -> Vec<(CString, CString)> {
     PROC_NAMES.into_iter().filter_map(mount).collect()
 }
 
+/// The procfs's own files and links that remain, see [`RunMount::Proc`]. The links lead to
+/// directories and files of the process that follows them, and uuid is new for each reader.
+///
+/// [`RunMount::Proc`]: crate::run_mounts::RunMount::Proc
+pub(super) fn kept_in_proc() -> Vec<CString> {
+    let kept: [&CStr; 3] = [c"mounts", c"net", c"sys/kernel/random/uuid"];
+    kept.map(CStr::to_owned).to_vec()
+}
+
+/// The files of a world's /sys, with their paths below it.
+pub(super) fn sys_files() -> Vec<(String, Content)> {
+    let cpus = ranges(&cpus());
+    ["online", "possible", "present"]
+        .map(|name| {
+            let path = format!("devices/system/cpu/{name}");
+            (path, Content::Text(format!("{cpus}\n").into_bytes()))
+        })
+        .into()
+}
+
 /// Settings of the kernel that bound what a run can do and are the same on most machines.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 23] = [
+    "sys/crypto/fips_enabled",
     "sys/fs/nr_open",
     "sys/fs/pipe-max-size",
     "sys/kernel/cap_last_cap",
+    "sys/kernel/msgmax",
+    "sys/kernel/msgmnb",
+    "sys/kernel/msgmni",
     "sys/kernel/ngroups_max",
     "sys/kernel/overflowgid",
     "sys/kernel/overflowuid",
@@ -191,6 +224,8 @@ const SETTINGS: [&str; 17] = [
     "sys/kernel/shmmax",
     "sys/kernel/shmmni",
     "sys/net/core/somaxconn",
+    "sys/net/ipv4/ip_local_port_range",
+    "sys/net/ipv6/bindv6only",
     "sys/vm/max_map_count",
     "sys/vm/mmap_min_addr",
     "sys/vm/overcommit_memory",
@@ -206,6 +241,25 @@ fn cpus() -> Vec<usize> {
     (0..rustix::thread::CpuSet::MAX_CPU)
         .filter(|&cpu| set.is_set(cpu))
         .collect()
+}
+
+/// Sorted numbers as ranges, such as `0-2,5` (cpuset(7), List format).
+fn ranges(numbers: &[usize]) -> String {
+    let mut text = String::new();
+    let mut rest = numbers;
+    while let Some(&first) = rest.first() {
+        let length = (first..)
+            .zip(rest)
+            .take_while(|(expected, number)| expected == *number)
+            .count();
+        let separator = if text.is_empty() { "" } else { "," };
+        let _ = match length {
+            1 => write!(text, "{separator}{first}"),
+            _ => write!(text, "{separator}{first}-{}", first + length - 1),
+        };
+        rest = &rest[length..];
+    }
+    text
 }
 
 /// The blocks of these CPUs in the host's /proc/cpuinfo. Text that belongs to no CPU is kept.
@@ -295,8 +349,10 @@ fn version() -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        Content, OTHER_ACCOUNTS, cpu_information, etc_files, memory_information, statistics, uptime,
+        Content, OTHER_ACCOUNTS, cpu_information, etc_files, kept_in_proc, memory_information,
+        ranges, statistics, uptime,
     };
+    use crate::run_mounts::MAX_KEPT;
 
     fn text(uid: u32, gid: u32, name: &str) -> String {
         let files = etc_files(uid, gid, b"/work");
@@ -335,6 +391,18 @@ mod tests {
             cpu_information(hosts, &[1, 3]),
             "processor\t: 1\n\nHardware: x\n"
         );
+    }
+
+    #[test]
+    fn ranges_contain_all_numbers() {
+        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges(&[3]), "3");
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+    }
+
+    #[test]
+    fn kept_files_fit() {
+        assert!(kept_in_proc().len() <= MAX_KEPT);
     }
 
     #[test]

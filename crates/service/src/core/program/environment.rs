@@ -218,12 +218,13 @@ pub fn command_world() -> World {
 }
 
 /// The world of a run, with what every program of the service finds, in any language: a
-/// procfs, which states the run's memory limit, and a loopback interface of the run's own.
+/// procfs, which states the run's memory limit, and a loopback interface and pseudo-terminals of
+/// the run's own.
 pub fn usual_world(mut world: World, memory_bytes: Option<u64>) -> World {
     if !world.mounts().iter().any(|mount| mount.path() == "/proc") {
         world = world.mount(Mount::proc("/proc").system_files());
     }
-    world = world.network(Network::Loopback);
+    world = world.network(Network::Loopback).terminals();
     match memory_bytes {
         Some(bytes) => world.memory(bytes),
         None => world,

@@ -170,7 +170,7 @@ impl Programs {
         let (live, forward) = run.live_output(index);
         let mut execution = run.execution(program, test, live);
         if let Some(Attachment::Terminal(_)) = &attachment {
-            let policy = millibox::seccomp::profile_with_terminal();
+            let policy = millibox::seccomp::default_profile(true, true);
             let world = execution.world.seccomp(&policy);
             execution.world = world.map_err(ExecutionError::Sandbox)?;
         }
