@@ -174,3 +174,23 @@ ranking-unofficial = (außer Konkurrenz)
 ranking-first = zuerst gelöst
 
 contest-copy-name = { $name } (Kopie)
+
+# More time for a round that runs.
+extend-minutes = Runde um Minuten verlängern
+extend-reason = Grund, der angekündigt wird (optional)
+extend-button = Verlängern und ankündigen
+extend-hint =
+    Das Ende verschiebt sich, und mit ihm ein Einfrieren, das noch nicht begonnen hat, und
+    vollständige Ergebnisse, die auf das Ende folgen. Persönliche Zeit wird nicht länger.
+extend-notice = { $round } dauert { $minutes } Minuten länger, bis { $time }.
+
+# Files that the staff hands in.
+hand-in-title = Eine Datei nachreichen
+hand-in-time = Zeit der Einsendung
+hand-in-time-hint = Leer: jetzt
+hand-in-reason = Grund, den der Teilnehmer sieht
+hand-in-button = Datei nachreichen
+hand-in-hint =
+    Die Datei zählt, als hätte der Teilnehmer sie zu dieser Zeit eingesendet, die innerhalb seiner
+    Runde liegen muss. Der Grund steht auf der Seite der Einsendung und im Protokoll der
+    Änderungen.

@@ -156,3 +156,12 @@ mistake-language-missing = Diese Programmiersprache ist nicht installiert.
 mistake-no-source = Laden Sie eine Datei hoch, oder geben Sie den Quelltext ein.
 mistake-large-source = Ein Quelltext darf höchstens { $kib } KiB groß sein.
 mistake-large-input = Eine Eingabe darf höchstens { $kib } KiB groß sein.
+mistake-more-minutes = Geben Sie eine Anzahl von Minuten von 1 bis { $max } ein.
+mistake-hand-in-time =
+    Die Zeit muss innerhalb der Runde des Teilnehmers liegen: zwischen { $from } und { $until }.
+refusal-round-not-running = Die Runde läuft nicht, oder sie hat kein Ende.
+refusal-end-changed =
+    Das Ende der Runde hat sich geändert, seit die Seite gezeigt wurde. Sehen Sie sich das neue Ende
+    an, bevor Sie die Runde weiter verlängern.
+refusal-team-without-members =
+    Das Team hat keine Mitglieder. Fügen Sie zuerst den Autor der Datei hinzu.

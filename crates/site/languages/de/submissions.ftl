@@ -48,3 +48,5 @@ submission-groups = Gruppen
 submission-ignore = In der Rangliste ignorieren
 submission-count = In der Rangliste zählen
 submission-stop = Bewertung anhalten
+submission-handed-in = Nachgereicht
+submission-by-staff = von der Leitung

@@ -170,3 +170,23 @@ ranking-unofficial = (unofficial)
 ranking-first = first to solve
 
 contest-copy-name = { $name } (copy)
+
+# More time for a round that runs.
+extend-minutes = Add minutes to the round
+extend-reason = Reason, which is announced (optional)
+extend-button = Add the time and announce it
+extend-hint =
+    The end moves, and with it a freeze that has not begun and full results that follow the end.
+    Personal time does not become longer.
+extend-notice = { $round } lasts { $minutes } minutes longer, until { $time }.
+
+# Files that the staff hands in.
+hand-in-title = Hand in a file
+hand-in-time = Time of the submission
+hand-in-time-hint = Empty: now
+hand-in-reason = Reason, which the participant sees
+hand-in-button = Hand in the file
+hand-in-hint =
+    The file counts as if the participant had submitted it at this time, which must lie within the
+    participant's round. The reason is shown on the page of the submission and in the log of
+    changes.

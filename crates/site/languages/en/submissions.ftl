@@ -45,3 +45,5 @@ submission-groups = Groups
 submission-ignore = Ignore in the ranking
 submission-count = Count in the ranking
 submission-stop = Stop judging
+submission-handed-in = Handed in
+submission-by-staff = by the staff

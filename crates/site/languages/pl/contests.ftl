@@ -170,3 +170,22 @@ ranking-unofficial = (poza konkursem)
 ranking-first = pierwsze rozwiązanie
 
 contest-copy-name = { $name } (kopia)
+
+# More time for a round that runs.
+extend-minutes = Przedłuż rundę o minuty
+extend-reason = Powód, który zostanie ogłoszony (opcjonalnie)
+extend-button = Przedłuż i ogłoś
+extend-hint =
+    Przesuwa się koniec, a z nim zamrożenie, które się jeszcze nie zaczęło, oraz pełne wyniki
+    pokazywane po końcu. Czas osobisty się nie wydłuża.
+extend-notice = { $round } trwa { $minutes } min dłużej, do { $time }.
+
+# Files that the staff hands in.
+hand-in-title = Złóż plik
+hand-in-time = Czas zgłoszenia
+hand-in-time-hint = Puste: teraz
+hand-in-reason = Powód, który zobaczy uczestnik
+hand-in-button = Złóż plik
+hand-in-hint =
+    Plik liczy się tak, jakby uczestnik wysłał go w tym czasie, który musi mieścić się w jego
+    rundzie. Powód jest pokazany na stronie zgłoszenia i w dzienniku zmian.

@@ -47,3 +47,5 @@ submission-groups = Grupy
 submission-ignore = Pomiń w rankingu
 submission-count = Uwzględnij w rankingu
 submission-stop = Zatrzymaj sprawdzanie
+submission-handed-in = Złożone
+submission-by-staff = przez prowadzących

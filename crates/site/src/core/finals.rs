@@ -32,10 +32,12 @@ text_enum! {
     }
 }
 
-/// A submission of one user to one problem, with its results so far.
+/// A submission of one user to one problem, with its results so far. Lists of attempts are in the
+/// order of their times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// The id of the submission. Ids increase with time.
+    /// The id of the submission. The staff may hand in a file with an earlier time, so ids do not
+    /// tell the order.
     pub id: i64,
     /// Whether it may become final.
     pub counts: bool,
@@ -57,8 +59,9 @@ pub fn full_final(method: FinalMethod, attempts: &[Attempt]) -> Option<&Attempt>
         .iter()
         .filter(|one| one.counts && compiles(one.full) && one.score.is_some());
     match method {
-        FinalMethod::LastCompiling => candidates.max_by_key(|one| one.id),
-        FinalMethod::Best => candidates.max_by_key(|one| (one.score, Reverse(one.full), one.id)),
+        FinalMethod::LastCompiling => candidates.last(),
+        // Of several, this is the last one.
+        FinalMethod::Best => candidates.max_by_key(|one| (one.score, Reverse(one.full))),
     }
 }
 
@@ -76,12 +79,10 @@ pub fn initial_final(
         .iter()
         .filter(|one| one.counts && compiles(known(one)));
     match (method, reveal) {
-        (FinalMethod::LastCompiling, _) => candidates.max_by_key(|one| one.id),
-        (FinalMethod::Best, Reveal::Nothing) => {
-            candidates.max_by_key(|one| (Reverse(one.initial), one.id))
-        }
+        (FinalMethod::LastCompiling, _) => candidates.last(),
+        (FinalMethod::Best, Reveal::Nothing) => candidates.max_by_key(|one| Reverse(one.initial)),
         (FinalMethod::Best, Reveal::Score | Reveal::Status) => {
-            candidates.max_by_key(|one| (one.score, Reverse(known(one)), one.id))
+            candidates.max_by_key(|one| (one.score, Reverse(known(one))))
         }
     }
 }
@@ -121,7 +122,12 @@ pub(super) mod tests {
     }
 
     /// Whether `one` is preferred to `other`, written case by case.
-    fn beats(method: FinalMethod, reveal: Option<Reveal>, one: &Attempt, other: &Attempt) -> bool {
+    fn beats(
+        method: FinalMethod,
+        reveal: Option<Reveal>,
+        (position, one): (usize, &Attempt),
+        (other_position, other): (usize, &Attempt),
+    ) -> bool {
         if method == FinalMethod::Best {
             let score = reveal != Some(Reveal::Nothing);
             if score && one.score != other.score {
@@ -135,7 +141,7 @@ pub(super) mod tests {
                 return verdict(one) < verdict(other);
             }
         }
-        one.id > other.id
+        position > other_position
     }
 
     fn is_candidate(reveal: Option<Reveal>, attempt: &Attempt) -> bool {
@@ -155,15 +161,17 @@ pub(super) mod tests {
         reveal: Option<Reveal>,
         attempts: &[Attempt],
     ) -> Option<&Attempt> {
-        let candidates: Vec<&Attempt> = attempts
+        let candidates: Vec<(usize, &Attempt)> = attempts
             .iter()
-            .filter(|one| is_candidate(reveal, one))
+            .enumerate()
+            .filter(|(_, one)| is_candidate(reveal, one))
             .collect();
-        candidates.iter().copied().find(|one| {
+        let best = candidates.iter().copied().find(|one| {
             candidates
                 .iter()
-                .all(|other| other.id == one.id || beats(method, reveal, one, other))
-        })
+                .all(|other| other.0 == one.0 || beats(method, reveal, *one, *other))
+        });
+        best.map(|(_, one)| one)
     }
 
     proptest! {

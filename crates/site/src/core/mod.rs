@@ -7,6 +7,7 @@ pub mod balloons;
 pub mod changes;
 pub mod clarification;
 pub mod contest_file;
+pub mod extension;
 pub mod failures;
 pub mod finals;
 pub mod freeze;

@@ -18,6 +18,7 @@ pub mod clarification;
 pub mod contest;
 pub mod contest_file;
 pub mod credential;
+pub mod ending;
 pub mod fault;
 mod held;
 pub mod identity;

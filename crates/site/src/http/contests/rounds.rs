@@ -120,6 +120,7 @@ pub async fn show(
     let main = html! {
         (view.top(&session, Some(&round.name)))
         h2 { (round.name) }
+        (super::extension::form(&round, Time::now()))
         form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
             button.second { (t::RoundCopy) }
