@@ -165,3 +165,7 @@ refusal-end-changed =
     an, bevor Sie die Runde weiter verlängern.
 refusal-team-without-members =
     Das Team hat keine Mitglieder. Fügen Sie zuerst den Autor der Datei hinzu.
+mistake-number-range = Geben Sie eine Zahl von 1 bis { $max } ein, nicht „{ $text }“.
+mistake-language-not-allowed = Diese Sprache ist hier nicht erlaubt. Wählen Sie eine aus der Liste.
+refusal-no-submissions-left =
+    Sie haben alle { $max } Einsendungen gemacht, die für diese Aufgabe erlaubt sind.

@@ -50,3 +50,7 @@ submission-count = In der Rangliste zählen
 submission-stop = Bewertung anhalten
 submission-handed-in = Nachgereicht
 submission-by-staff = von der Leitung
+submit-left = Sie haben noch { $left } von { $max } Einsendungen.
+submit-size = Ein Quelltext darf höchstens { $kib } KiB haben.
+submit-next = Sie können wieder einsenden ab { $time }.
+submit-interval = Nach einer Einsendung müssen Sie { $seconds } Sekunden bis zur nächsten warten.

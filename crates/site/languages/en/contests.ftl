@@ -59,9 +59,6 @@ round-final-method = Which submission counts
 round-method-best = The one with the most points
 round-method-last = The last one that compiles
 round-reveal = What contestants see before the full results
-round-reveal-nothing = Only the initial tests
-round-reveal-score = Also the points
-round-reveal-status = Also points and verdict
 round-problem-version = Version of the package
 round-version-hint =
     A new version applies to later submissions. Earlier submissions keep their results until they
@@ -190,3 +187,34 @@ hand-in-hint =
     The file counts as if the participant had submitted it at this time, which must lie within the
     participant's round. The reason is shown on the page of the submission and in the log of
     changes.
+
+# What contestants see before the full results, from little to much.
+reveal-hidden = Nothing: only that the submission has arrived
+reveal-initial = The results of the initial tests
+reveal-score = Also the points
+reveal-verdict = Also the verdict on all tests
+reveal-first = Also the first test that failed
+reveal-all = Everything: the results of all tests
+reveal-preview = Preview: what contestants will see
+reveal-preview-part = Part of the result
+reveal-part-initial = Results of the initial tests, messages of the compiler
+reveal-part-score = Points
+reveal-part-verdict = Verdict on all tests, such as “Wrong answer”
+reveal-part-first = Name, verdict, time and memory of the first test that failed
+reveal-part-tests = Results of all tests, comments of the checker
+reveal-part-source = Own source
+reveal-preview-hint =
+    The initial tests are the samples of an ICPC package, or group 0 of a Sim package. In ICPC mode,
+    contestants always see at least the verdict. From the time of the full results, they see
+    everything.
+yes = yes
+no = no
+
+# What contestants may submit.
+submission-rules-title = Submissions
+submission-rules-hint = An empty field means no limit. These rules apply to each problem of the round.
+submission-rules-of-problem = An empty field means that the rule of the round applies.
+submission-rules-count = Maximum number of submissions to a problem
+submission-rules-interval = Least time between two submissions, in seconds
+submission-rules-size = Maximum size of a source, in KiB
+submission-rules-languages = Allowed languages (without a choice: all)

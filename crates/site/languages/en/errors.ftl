@@ -140,3 +140,6 @@ refusal-end-changed =
     The end of the round has changed since the page was shown. Look at the new end before you add
     more time.
 refusal-team-without-members = The team has no members. Add the author of the file first.
+mistake-number-range = Enter a number from 1 to { $max }, not "{ $text }".
+mistake-language-not-allowed = This language is not allowed here. Choose one from the list.
+refusal-no-submissions-left = You have made all { $max } submissions that are allowed for this problem.

@@ -47,3 +47,7 @@ submission-count = Count in the ranking
 submission-stop = Stop judging
 submission-handed-in = Handed in
 submission-by-staff = by the staff
+submit-left = You have { $left } of { $max } submissions left.
+submit-size = A source can have at most { $kib } KiB.
+submit-next = You can submit again from { $time }.
+submit-interval = After a submission, you must wait { $seconds } seconds before the next.

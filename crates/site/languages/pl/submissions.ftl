@@ -49,3 +49,7 @@ submission-count = Uwzględnij w rankingu
 submission-stop = Zatrzymaj sprawdzanie
 submission-handed-in = Złożone
 submission-by-staff = przez prowadzących
+submit-left = Pozostało zgłoszeń: { $left } z { $max }.
+submit-size = Kod może mieć najwyżej { $kib } KiB.
+submit-next = Następne zgłoszenie jest możliwe od { $time }.
+submit-interval = Między zgłoszeniami trzeba odczekać { $seconds } s.

@@ -21,14 +21,38 @@ text_enum! {
 }
 
 text_enum! {
-    /// What contestants see of complete results before the time of the full results.
+    /// What contestants see of results before the time of the full results. Each level shows what
+    /// the levels before it show.
     Reveal {
-        /// Nothing.
+        /// Only that the submission has arrived.
+        Hidden = "hidden",
+        /// The initial tests.
         Nothing = "nothing",
         /// The points.
         Score = "score",
         /// Points and verdict.
         Status = "status",
+        /// Also the first test that failed.
+        First = "first",
+        /// All tests.
+        All = "all",
+    }
+}
+
+impl Reveal {
+    /// Whether the initial tests are shown.
+    pub fn shows_initial(self) -> bool {
+        self != Reveal::Hidden
+    }
+
+    /// Whether the points are shown.
+    pub fn shows_score(self) -> bool {
+        !matches!(self, Reveal::Hidden | Reveal::Nothing)
+    }
+
+    /// Whether the verdict on all tests is shown.
+    pub fn shows_verdict(self) -> bool {
+        matches!(self, Reveal::Status | Reveal::First | Reveal::All)
     }
 }
 
@@ -71,19 +95,22 @@ pub fn initial_final(
     reveal: Reveal,
     attempts: &[Attempt],
 ) -> Option<&Attempt> {
-    let known = |one: &Attempt| match reveal {
-        Reveal::Nothing | Reveal::Score => one.initial,
-        Reveal::Status => one.full,
+    if !reveal.shows_initial() {
+        return attempts.iter().rfind(|one| one.counts);
+    }
+    let known = |one: &Attempt| match reveal.shows_verdict() {
+        true => one.full,
+        false => one.initial,
     };
     let candidates = attempts
         .iter()
         .filter(|one| one.counts && compiles(known(one)));
     match (method, reveal) {
         (FinalMethod::LastCompiling, _) => candidates.last(),
-        (FinalMethod::Best, Reveal::Nothing) => candidates.max_by_key(|one| Reverse(one.initial)),
-        (FinalMethod::Best, Reveal::Score | Reveal::Status) => {
-            candidates.max_by_key(|one| (one.score, Reverse(known(one))))
+        (FinalMethod::Best, Reveal::Hidden | Reveal::Nothing) => {
+            candidates.max_by_key(|one| Reverse(one.initial))
         }
+        (FinalMethod::Best, _) => candidates.max_by_key(|one| (one.score, Reverse(known(one)))),
     }
 }
 
@@ -128,14 +155,14 @@ pub(super) mod tests {
         (position, one): (usize, &Attempt),
         (other_position, other): (usize, &Attempt),
     ) -> bool {
-        if method == FinalMethod::Best {
+        if method == FinalMethod::Best && reveal != Some(Reveal::Hidden) {
             let score = reveal != Some(Reveal::Nothing);
             if score && one.score != other.score {
                 return one.score > other.score;
             }
             let verdict = |attempt: &Attempt| match reveal {
-                None | Some(Reveal::Status) => rank(attempt.full),
-                _ => rank(attempt.initial),
+                Some(Reveal::Nothing | Reveal::Score) => rank(attempt.initial),
+                _ => rank(attempt.full),
             };
             if verdict(one) != verdict(other) {
                 return verdict(one) < verdict(other);
@@ -150,8 +177,9 @@ pub(super) mod tests {
         attempt.counts
             && match reveal {
                 None => compiled(attempt.full) && attempt.score.is_some(),
-                Some(Reveal::Status) => compiled(attempt.full),
-                Some(_) => compiled(attempt.initial),
+                Some(Reveal::Hidden) => true,
+                Some(Reveal::Nothing | Reveal::Score) => compiled(attempt.initial),
+                Some(_) => compiled(attempt.full),
             }
     }
 
@@ -198,11 +226,19 @@ pub(super) mod tests {
             for (one, other) in changed.iter_mut().zip(&others) {
                 (one.full, one.score) = (other.full, other.score);
             }
-            for method in FinalMethod::ALL {
-                let id = |attempts: &[Attempt]| {
-                    initial_final(*method, Reveal::Nothing, attempts).map(|one| one.id)
-                };
-                prop_assert_eq!(id(&attempts), id(&changed));
+            let id = |method, reveal, attempts: &[Attempt]| {
+                initial_final(method, reveal, attempts).map(|one| one.id)
+            };
+            for method in FinalMethod::ALL.iter().copied() {
+                let reveal = Reveal::Nothing;
+                prop_assert_eq!(id(method, reveal, &attempts), id(method, reveal, &changed));
+            }
+            for (one, other) in changed.iter_mut().zip(&others) {
+                one.initial = other.initial;
+            }
+            for method in FinalMethod::ALL.iter().copied() {
+                let reveal = Reveal::Hidden;
+                prop_assert_eq!(id(method, reveal, &attempts), id(method, reveal, &changed));
             }
         }
     }

@@ -38,6 +38,7 @@ pub mod shares;
 pub mod source;
 pub mod spread;
 pub mod standings;
+pub mod submission_rules;
 pub mod throttle;
 pub mod time;
 pub mod token;

@@ -40,6 +40,7 @@ pub mod session;
 pub mod setting;
 pub mod submission;
 pub mod submission_part;
+pub mod submission_rules;
 pub mod totp;
 pub mod transfer;
 pub mod user;

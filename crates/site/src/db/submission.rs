@@ -69,7 +69,7 @@ impl Submission {
             State::Done | State::Cancelled => false,
         };
         let sees_end = visible.protocol || visible.verdict || visible.score;
-        is_open && (sees_end || self.initial_verdict.is_none())
+        is_open && (sees_end || (visible.initial && self.initial_verdict.is_none()))
     }
 }
 

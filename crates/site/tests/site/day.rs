@@ -9,7 +9,6 @@ use crate::support::{Answer, Browser, with_each};
 use serde_json::Value;
 use std::time::Duration;
 
-const PAST: &str = "2001-01-01T00:00";
 const END: &str = "2999-01-01T00:00";
 const WRONG: &[u8] = b"print(3)\n";
 

@@ -31,6 +31,7 @@ mod oidc;
 mod opening;
 mod rights;
 mod rounds;
+mod rules;
 mod search;
 mod shares;
 mod staff;

@@ -168,10 +168,11 @@ impl View<'_> {
         let found = naive_final(problem.final_method, reveal, &known).map(|found| Final {
             submission: found.id,
             verdict: match reveal {
-                None | Some(Reveal::Status) => found.full,
-                _ => found.initial,
+                Some(Reveal::Hidden) => None,
+                Some(Reveal::Nothing | Reveal::Score) => found.initial,
+                _ => found.full,
             },
-            score: if reveal == Some(Reveal::Nothing) {
+            score: if matches!(reveal, Some(Reveal::Nothing | Reveal::Hidden)) {
                 None
             } else {
                 found.score

@@ -4,6 +4,7 @@ use super::participants::managed;
 use super::view::ContestView;
 use crate::app::App;
 use crate::core::participant::OwnTimes;
+use crate::core::submission_rules::SubmissionRules;
 use crate::core::time::Time;
 use crate::db::contest::{self, RoundProblem};
 use crate::db::judgement::{self, NewJudgement};
@@ -99,7 +100,7 @@ pub async fn hand_in(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multi
     let at = read_time(&zone, upload.field("submitted_at"), None, now)?;
     let problem = upload.field("problem").parse();
     let problem = problem.map_err(|_| PageError::NotFound)?;
-    let sent = Sent::of(&app, upload)?;
+    let sent = Sent::of(&app, upload, &SubmissionRules::default())?;
     let mut tx = app.db.begin().await?;
     let problem = contest::round_problem(&mut tx, problem).await?;
     let problem = problem.filter(|problem| problem.contest_id == view.contest.id);

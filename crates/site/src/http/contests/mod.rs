@@ -6,6 +6,7 @@
 //! | `overview` | the first page of a contest, which follows the times of its rounds |
 //! | `rounds`, `rules` | rounds and their problems; their scoring |
 //! | `extension` | more time for a round that runs |
+//! | `feedback`, `submission_rules` | what contestants see before the full results, and what they may submit |
 //! | `late` | files that the staff hands in for participants |
 //! | `members` | members and entry links |
 //! | `news` | new answers of all contests of a user |
@@ -20,6 +21,7 @@ pub mod clarifications;
 pub mod clocks;
 pub mod contest_files;
 mod extension;
+mod feedback;
 mod late;
 mod members;
 pub mod news;
@@ -30,6 +32,7 @@ mod prints;
 pub mod ranking;
 mod rounds;
 mod rules;
+pub mod submission_rules;
 pub mod view;
 
 use crate::app::App;

@@ -140,6 +140,12 @@ pub async fn of_contest(
 pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Protocol> {
     let details = judgement::details(&app.db, judgement).await?;
     let verdict = details.as_ref().and_then(|details| details.verdict);
+    // Which test has failed first is known at the end.
+    let is_done = details.as_ref().is_some_and(|one| one.protocol.is_some());
+    let visible = Visible {
+        first: visible.first && is_done,
+        ..visible
+    };
     let protocol = match details.and_then(|details| details.protocol) {
         Some(text) => serde_json::from_str(&text)
             .map_err(|error| InternalError::Protocol { judgement, error })?,
@@ -152,12 +158,7 @@ pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Proto
             ..Protocol::default()
         },
     };
-    let protocol = protocol.of_verdict(verdict);
-    Ok(if visible.protocol {
-        protocol
-    } else {
-        protocol.initial_part()
-    })
+    Ok(protocol.of_verdict(verdict).seen(visible))
 }
 
 /// The judgement whose protocol the staff sees.

@@ -77,6 +77,15 @@ pub enum Mistake {
         /// The text.
         text: String,
     },
+    /// A number is out of range.
+    NumberRange {
+        /// The text.
+        text: String,
+        /// The largest number.
+        max: i64,
+    },
+    /// The rules of the round or the problem do not allow the language.
+    LanguageNotAllowed,
     /// Another problem of the round has the label.
     LabelTaken {
         /// The label of the other problem.
@@ -208,7 +217,8 @@ impl Mistake {
             }
             Mistake::Time { text }
             | Mistake::TimeSkipped { text, .. }
-            | Mistake::Number { text } => {
+            | Mistake::Number { text }
+            | Mistake::NumberRange { text, .. } => {
                 return value.trim() == text;
             }
             Mistake::UnknownZone { .. } => &["time_zone"],
@@ -241,7 +251,9 @@ impl Mistake {
             Mistake::ConfirmLogin { .. } => &["confirm"],
             Mistake::TokenDays { .. } => &["days"],
             Mistake::ZeroByte { field: wrong } => return field == wrong,
-            Mistake::NoLanguage | Mistake::LanguageMissing => &["language"],
+            Mistake::NoLanguage | Mistake::LanguageMissing | Mistake::LanguageNotAllowed => {
+                &["language"]
+            }
             Mistake::NoSource | Mistake::LargeSource { .. } => &["code"],
             Mistake::TextLength { .. } => &["text", "answer", "description", "reason"],
             Mistake::PrintLength { .. } => &["text"],
@@ -285,6 +297,8 @@ impl Mistake {
             Mistake::TimeSkipped { text, zone } => Box::new(t::MistakeTimeSkipped { text, zone }),
             Mistake::UnknownZone { name } => Box::new(t::MistakeUnknownZone { name }),
             Mistake::Number { text } => Box::new(t::MistakeNumber { text }),
+            Mistake::NumberRange { text, max } => Box::new(t::MistakeNumberRange { text, max }),
+            Mistake::LanguageNotAllowed => Box::new(t::MistakeLanguageNotAllowed),
             Mistake::RoundOrder => Box::new(t::MistakeRoundOrder),
             Mistake::PersonalTime => Box::new(t::MistakePersonalTime),
             Mistake::Penalty => Box::new(t::MistakePenalty),

@@ -55,6 +55,11 @@ pub enum Refusal {
     RoundNotRunning,
     /// The end of the round has changed since the form was shown.
     EndChanged,
+    /// The participant has made all submissions that the rules allow.
+    NoSubmissionsLeft {
+        /// The number.
+        max: i64,
+    },
     /// A team has no member that could be the author of a submission.
     TeamWithoutMembers,
     /// Only owners may change the times of the freeze.
@@ -129,6 +134,7 @@ impl Refusal {
             Refusal::RoundNotOpen => Box::new(t::RefusalRoundNotOpen),
             Refusal::RoundNotRunning => Box::new(t::RefusalRoundNotRunning),
             Refusal::EndChanged => Box::new(t::RefusalEndChanged),
+            Refusal::NoSubmissionsLeft { max } => Box::new(t::RefusalNoSubmissionsLeft { max }),
             Refusal::TeamWithoutMembers => Box::new(t::RefusalTeamWithoutMembers),
             Refusal::FreezeOwner => Box::new(t::RefusalFreezeOwner),
             Refusal::ThawOwner => Box::new(t::RefusalThawOwner),
