@@ -61,9 +61,6 @@ round-final-method = Welche Einsendung zählt
 round-method-best = Die mit den meisten Punkten
 round-method-last = Die letzte, die sich übersetzen lässt
 round-reveal = Was Teilnehmer vor den vollständigen Ergebnissen sehen
-round-reveal-nothing = Nur die Vorabtests
-round-reveal-score = Auch die Punkte
-round-reveal-status = Auch Punkte und Ergebnis
 round-problem-version = Version des Aufgabenpakets
 round-version-hint =
     Eine neue Version gilt für spätere Einsendungen. Frühere behalten ihre Ergebnisse, bis sie neu
@@ -174,3 +171,55 @@ ranking-unofficial = (außer Konkurrenz)
 ranking-first = zuerst gelöst
 
 contest-copy-name = { $name } (Kopie)
+
+# More time for a round that runs.
+extend-minutes = Runde um Minuten verlängern
+extend-reason = Grund, der angekündigt wird (optional)
+extend-button = Verlängern und ankündigen
+extend-hint =
+    Das Ende verschiebt sich, und mit ihm ein Einfrieren, das noch nicht begonnen hat, und
+    vollständige Ergebnisse, die auf das Ende folgen. Persönliche Zeit wird nicht länger.
+extend-notice = { $round } dauert { $minutes } Minuten länger, bis { $time }.
+
+# Files that the staff hands in.
+hand-in-title = Eine Datei nachreichen
+hand-in-time = Zeit der Einsendung
+hand-in-time-hint = Leer: jetzt
+hand-in-reason = Grund, den der Teilnehmer sieht
+hand-in-button = Datei nachreichen
+hand-in-hint =
+    Die Datei zählt, als hätte der Teilnehmer sie zu dieser Zeit eingesendet, die innerhalb seiner
+    Runde liegen muss. Der Grund steht auf der Seite der Einsendung und im Protokoll der
+    Änderungen.
+
+# What contestants see before the full results, from little to much.
+reveal-hidden = Nichts: nur, dass die Einsendung angekommen ist
+reveal-initial = Die Ergebnisse der Vorabtests
+reveal-score = Auch die Punkte
+reveal-verdict = Auch das Urteil über alle Tests
+reveal-first = Auch den ersten Test, der fehlgeschlagen ist
+reveal-all = Alles: die Ergebnisse aller Tests
+reveal-preview = Vorschau: was Teilnehmer sehen werden
+reveal-preview-part = Teil des Ergebnisses
+reveal-part-initial = Ergebnisse der Vorabtests, Meldungen des Compilers
+reveal-part-score = Punkte
+reveal-part-verdict = Urteil über alle Tests, etwa „Falsche Antwort“
+reveal-part-first = Name, Urteil, Zeit und Speicher des ersten Tests, der fehlgeschlagen ist
+reveal-part-tests = Ergebnisse aller Tests, Kommentare des Prüfprogramms
+reveal-part-source = Eigener Quelltext
+reveal-preview-hint =
+    Die Vorabtests sind die Beispiele eines ICPC-Pakets oder Gruppe 0 eines Sim-Pakets. Im
+    ICPC-Modus sehen Teilnehmer immer mindestens das Urteil. Ab der Zeit der vollständigen
+    Ergebnisse sehen sie alles.
+yes = ja
+no = nein
+
+# What contestants may submit.
+submission-rules-title = Einsendungen
+submission-rules-hint =
+    Ein leeres Feld bedeutet: keine Grenze. Diese Regeln gelten für jede Aufgabe der Runde.
+submission-rules-of-problem = Ein leeres Feld bedeutet: Es gilt die Regel der Runde.
+submission-rules-count = Höchstzahl der Einsendungen zu einer Aufgabe
+submission-rules-interval = Mindestzeit zwischen zwei Einsendungen, in Sekunden
+submission-rules-size = Größter Quelltext, in KiB
+submission-rules-languages = Erlaubte Sprachen (ohne Auswahl: alle)

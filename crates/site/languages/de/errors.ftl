@@ -163,3 +163,16 @@ mistake-language-missing = Diese Programmiersprache ist nicht installiert.
 mistake-no-source = Laden Sie eine Datei hoch, oder geben Sie den Quelltext ein.
 mistake-large-source = Ein Quelltext darf höchstens { $kib } KiB groß sein.
 mistake-large-input = Eine Eingabe darf höchstens { $kib } KiB groß sein.
+mistake-more-minutes = Geben Sie eine Anzahl von Minuten von 1 bis { $max } ein.
+mistake-hand-in-time =
+    Die Zeit muss innerhalb der Runde des Teilnehmers liegen: zwischen { $from } und { $until }.
+refusal-round-not-running = Die Runde läuft nicht, oder sie hat kein Ende.
+refusal-end-changed =
+    Das Ende der Runde hat sich geändert, seit die Seite gezeigt wurde. Sehen Sie sich das neue Ende
+    an, bevor Sie die Runde weiter verlängern.
+refusal-team-without-members =
+    Das Team hat keine Mitglieder. Fügen Sie zuerst den Autor der Datei hinzu.
+mistake-number-range = Geben Sie eine Zahl von 1 bis { $max } ein, nicht „{ $text }“.
+mistake-language-not-allowed = Diese Sprache ist hier nicht erlaubt. Wählen Sie eine aus der Liste.
+refusal-no-submissions-left =
+    Sie haben alle { $max } Einsendungen gemacht, die für diese Aufgabe erlaubt sind.

@@ -58,6 +58,7 @@ status-not-judged = Nicht bewertet
 status-initial = Vorabtests: { $verdict }
 status-judging = Wird bewertet
 status-waiting = Wartet
+status-received = Angekommen
 
 # Words that several pages use.
 save = Speichern

@@ -59,9 +59,6 @@ round-final-method = Which submission counts
 round-method-best = The one with the most points
 round-method-last = The last one that compiles
 round-reveal = What contestants see before the full results
-round-reveal-nothing = Only the initial tests
-round-reveal-score = Also the points
-round-reveal-status = Also points and verdict
 round-problem-version = Version of the package
 round-version-hint =
     A new version applies to later submissions. Earlier submissions keep their results until they
@@ -170,3 +167,54 @@ ranking-unofficial = (unofficial)
 ranking-first = first to solve
 
 contest-copy-name = { $name } (copy)
+
+# More time for a round that runs.
+extend-minutes = Add minutes to the round
+extend-reason = Reason, which is announced (optional)
+extend-button = Add the time and announce it
+extend-hint =
+    The end moves, and with it a freeze that has not begun and full results that follow the end.
+    Personal time does not become longer.
+extend-notice = { $round } lasts { $minutes } minutes longer, until { $time }.
+
+# Files that the staff hands in.
+hand-in-title = Hand in a file
+hand-in-time = Time of the submission
+hand-in-time-hint = Empty: now
+hand-in-reason = Reason, which the participant sees
+hand-in-button = Hand in the file
+hand-in-hint =
+    The file counts as if the participant had submitted it at this time, which must lie within the
+    participant's round. The reason is shown on the page of the submission and in the log of
+    changes.
+
+# What contestants see before the full results, from little to much.
+reveal-hidden = Nothing: only that the submission has arrived
+reveal-initial = The results of the initial tests
+reveal-score = Also the points
+reveal-verdict = Also the verdict on all tests
+reveal-first = Also the first test that failed
+reveal-all = Everything: the results of all tests
+reveal-preview = Preview: what contestants will see
+reveal-preview-part = Part of the result
+reveal-part-initial = Results of the initial tests, messages of the compiler
+reveal-part-score = Points
+reveal-part-verdict = Verdict on all tests, such as “Wrong answer”
+reveal-part-first = Name, verdict, time and memory of the first test that failed
+reveal-part-tests = Results of all tests, comments of the checker
+reveal-part-source = Own source
+reveal-preview-hint =
+    The initial tests are the samples of an ICPC package, or group 0 of a Sim package. In ICPC mode,
+    contestants always see at least the verdict. From the time of the full results, they see
+    everything.
+yes = yes
+no = no
+
+# What contestants may submit.
+submission-rules-title = Submissions
+submission-rules-hint = An empty field means no limit. These rules apply to each problem of the round.
+submission-rules-of-problem = An empty field means that the rule of the round applies.
+submission-rules-count = Maximum number of submissions to a problem
+submission-rules-interval = Least time between two submissions, in seconds
+submission-rules-size = Maximum size of a source, in KiB
+submission-rules-languages = Allowed languages (without a choice: all)

@@ -139,3 +139,14 @@ mistake-language-missing = This language is not installed.
 mistake-no-source = Upload a file, or enter the source.
 mistake-large-source = A source can have at most { $kib } KiB.
 mistake-large-input = An input can have at most { $kib } KiB.
+mistake-more-minutes = Enter a number of minutes from 1 to { $max }.
+mistake-hand-in-time =
+    The time must lie within the participant's round: between { $from } and { $until }.
+refusal-round-not-running = The round is not running, or it has no end.
+refusal-end-changed =
+    The end of the round has changed since the page was shown. Look at the new end before you add
+    more time.
+refusal-team-without-members = The team has no members. Add the author of the file first.
+mistake-number-range = Enter a number from 1 to { $max }, not "{ $text }".
+mistake-language-not-allowed = This language is not allowed here. Choose one from the list.
+refusal-no-submissions-left = You have made all { $max } submissions that are allowed for this problem.

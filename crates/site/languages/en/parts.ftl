@@ -58,6 +58,7 @@ status-not-judged = Not judged
 status-initial = Initial tests: { $verdict }
 status-judging = Judging
 status-waiting = Waiting
+status-received = Received
 
 # Words that several pages use.
 save = Save

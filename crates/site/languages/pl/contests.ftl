@@ -59,9 +59,6 @@ round-final-method = Które zgłoszenie się liczy
 round-method-best = To z największą liczbą punktów
 round-method-last = Ostatnie, które się kompiluje
 round-reveal = Co zawodnicy widzą przed pełnymi wynikami
-round-reveal-nothing = Tylko testy wstępne
-round-reveal-score = Także punkty
-round-reveal-status = Także punkty i werdykt
 round-problem-version = Wersja paczki
 round-version-hint =
     Nowa wersja dotyczy późniejszych zgłoszeń. Wcześniejsze zachowują wyniki, dopóki nie zostaną
@@ -170,3 +167,52 @@ ranking-unofficial = (poza konkursem)
 ranking-first = pierwsze rozwiązanie
 
 contest-copy-name = { $name } (kopia)
+
+# More time for a round that runs.
+extend-minutes = Przedłuż rundę o minuty
+extend-reason = Powód, który zostanie ogłoszony (opcjonalnie)
+extend-button = Przedłuż i ogłoś
+extend-hint =
+    Przesuwa się koniec, a z nim zamrożenie, które się jeszcze nie zaczęło, oraz pełne wyniki
+    pokazywane po końcu. Czas osobisty się nie wydłuża.
+extend-notice = { $round } trwa { $minutes } min dłużej, do { $time }.
+
+# Files that the staff hands in.
+hand-in-title = Złóż plik
+hand-in-time = Czas zgłoszenia
+hand-in-time-hint = Puste: teraz
+hand-in-reason = Powód, który zobaczy uczestnik
+hand-in-button = Złóż plik
+hand-in-hint =
+    Plik liczy się tak, jakby uczestnik wysłał go w tym czasie, który musi mieścić się w jego
+    rundzie. Powód jest pokazany na stronie zgłoszenia i w dzienniku zmian.
+
+# What contestants see before the full results, from little to much.
+reveal-hidden = Nic: tylko to, że zgłoszenie dotarło
+reveal-initial = Wyniki testów wstępnych
+reveal-score = Także punkty
+reveal-verdict = Także werdykt na wszystkich testach
+reveal-first = Także pierwszy test, który nie przeszedł
+reveal-all = Wszystko: wyniki wszystkich testów
+reveal-preview = Podgląd: co zobaczą zawodnicy
+reveal-preview-part = Część wyniku
+reveal-part-initial = Wyniki testów wstępnych, komunikaty kompilatora
+reveal-part-score = Punkty
+reveal-part-verdict = Werdykt na wszystkich testach, np. „Zła odpowiedź”
+reveal-part-first = Nazwa, werdykt, czas i pamięć pierwszego testu, który nie przeszedł
+reveal-part-tests = Wyniki wszystkich testów, komentarze sprawdzaczki
+reveal-part-source = Własny kod
+reveal-preview-hint =
+    Testy wstępne to przykłady pakietu ICPC albo grupa 0 pakietu Sim. W trybie ICPC zawodnicy zawsze
+    widzą co najmniej werdykt. Od czasu pełnych wyników widzą wszystko.
+yes = tak
+no = nie
+
+# What contestants may submit.
+submission-rules-title = Zgłoszenia
+submission-rules-hint = Puste pole oznacza brak limitu. Te zasady dotyczą każdego zadania rundy.
+submission-rules-of-problem = Puste pole oznacza, że obowiązuje zasada rundy.
+submission-rules-count = Największa liczba zgłoszeń do zadania
+submission-rules-interval = Najmniejszy odstęp między zgłoszeniami, w sekundach
+submission-rules-size = Największy rozmiar kodu, w KiB
+submission-rules-languages = Dozwolone języki (bez wyboru: wszystkie)

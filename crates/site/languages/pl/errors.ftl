@@ -147,3 +147,14 @@ mistake-language-missing = Ten język programowania nie jest zainstalowany.
 mistake-no-source = Wyślij plik albo wpisz kod źródłowy.
 mistake-large-source = Kod źródłowy może mieć najwyżej { $kib } KiB.
 mistake-large-input = Dane wejściowe mogą mieć najwyżej { $kib } KiB.
+mistake-more-minutes = Podaj liczbę minut od 1 do { $max }.
+mistake-hand-in-time =
+    Czas musi mieścić się w rundzie uczestnika: między { $from } a { $until }.
+refusal-round-not-running = Runda nie trwa albo nie ma końca.
+refusal-end-changed =
+    Koniec rundy zmienił się, odkąd pokazano stronę. Sprawdź nowy koniec, zanim dodasz więcej czasu.
+refusal-team-without-members = Drużyna nie ma członków. Najpierw dodaj autora pliku.
+mistake-number-range = Podaj liczbę od 1 do { $max }, a nie „{ $text }”.
+mistake-language-not-allowed = Ten język nie jest tu dozwolony. Wybierz język z listy.
+refusal-no-submissions-left =
+    Wykorzystano wszystkie zgłoszenia dozwolone dla tego zadania: { $max }.

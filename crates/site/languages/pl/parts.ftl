@@ -58,6 +58,7 @@ status-not-judged = Nie oceniono
 status-initial = Testy wstępne: { $verdict }
 status-judging = Trwa sprawdzanie
 status-waiting = Oczekuje
+status-received = Przyjęte
 
 # Words that several pages use.
 save = Zapisz

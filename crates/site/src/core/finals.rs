@@ -21,21 +21,47 @@ text_enum! {
 }
 
 text_enum! {
-    /// What contestants see of complete results before the time of the full results.
+    /// What contestants see of results before the time of the full results. Each level shows what
+    /// the levels before it show.
     Reveal {
-        /// Nothing.
+        /// Only that the submission has arrived.
+        Hidden = "hidden",
+        /// The initial tests.
         Nothing = "nothing",
         /// The points.
         Score = "score",
         /// Points and verdict.
         Status = "status",
+        /// Also the first test that failed.
+        First = "first",
+        /// All tests.
+        All = "all",
     }
 }
 
-/// A submission of one user to one problem, with its results so far.
+impl Reveal {
+    /// Whether the initial tests are shown.
+    pub fn shows_initial(self) -> bool {
+        self != Reveal::Hidden
+    }
+
+    /// Whether the points are shown.
+    pub fn shows_score(self) -> bool {
+        !matches!(self, Reveal::Hidden | Reveal::Nothing)
+    }
+
+    /// Whether the verdict on all tests is shown.
+    pub fn shows_verdict(self) -> bool {
+        matches!(self, Reveal::Status | Reveal::First | Reveal::All)
+    }
+}
+
+/// A submission of one user to one problem, with its results so far. Lists of attempts are in the
+/// order of their times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// The id of the submission. Ids increase with time.
+    /// The id of the submission. The staff may hand in a file with an earlier time, so ids do not
+    /// tell the order.
     pub id: i64,
     /// Whether it may become final.
     pub counts: bool,
@@ -57,8 +83,9 @@ pub fn full_final(method: FinalMethod, attempts: &[Attempt]) -> Option<&Attempt>
         .iter()
         .filter(|one| one.counts && compiles(one.full) && one.score.is_some());
     match method {
-        FinalMethod::LastCompiling => candidates.max_by_key(|one| one.id),
-        FinalMethod::Best => candidates.max_by_key(|one| (one.score, Reverse(one.full), one.id)),
+        FinalMethod::LastCompiling => candidates.last(),
+        // Of several, this is the last one.
+        FinalMethod::Best => candidates.max_by_key(|one| (one.score, Reverse(one.full))),
     }
 }
 
@@ -68,21 +95,22 @@ pub fn initial_final(
     reveal: Reveal,
     attempts: &[Attempt],
 ) -> Option<&Attempt> {
-    let known = |one: &Attempt| match reveal {
-        Reveal::Nothing | Reveal::Score => one.initial,
-        Reveal::Status => one.full,
+    if !reveal.shows_initial() {
+        return attempts.iter().rfind(|one| one.counts);
+    }
+    let known = |one: &Attempt| match reveal.shows_verdict() {
+        true => one.full,
+        false => one.initial,
     };
     let candidates = attempts
         .iter()
         .filter(|one| one.counts && compiles(known(one)));
     match (method, reveal) {
-        (FinalMethod::LastCompiling, _) => candidates.max_by_key(|one| one.id),
-        (FinalMethod::Best, Reveal::Nothing) => {
-            candidates.max_by_key(|one| (Reverse(one.initial), one.id))
+        (FinalMethod::LastCompiling, _) => candidates.last(),
+        (FinalMethod::Best, Reveal::Hidden | Reveal::Nothing) => {
+            candidates.max_by_key(|one| Reverse(one.initial))
         }
-        (FinalMethod::Best, Reveal::Score | Reveal::Status) => {
-            candidates.max_by_key(|one| (one.score, Reverse(known(one)), one.id))
-        }
+        (FinalMethod::Best, _) => candidates.max_by_key(|one| (one.score, Reverse(known(one)))),
     }
 }
 
@@ -121,21 +149,26 @@ pub(super) mod tests {
     }
 
     /// Whether `one` is preferred to `other`, written case by case.
-    fn beats(method: FinalMethod, reveal: Option<Reveal>, one: &Attempt, other: &Attempt) -> bool {
-        if method == FinalMethod::Best {
+    fn beats(
+        method: FinalMethod,
+        reveal: Option<Reveal>,
+        (position, one): (usize, &Attempt),
+        (other_position, other): (usize, &Attempt),
+    ) -> bool {
+        if method == FinalMethod::Best && reveal != Some(Reveal::Hidden) {
             let score = reveal != Some(Reveal::Nothing);
             if score && one.score != other.score {
                 return one.score > other.score;
             }
             let verdict = |attempt: &Attempt| match reveal {
-                None | Some(Reveal::Status) => rank(attempt.full),
-                _ => rank(attempt.initial),
+                Some(Reveal::Nothing | Reveal::Score) => rank(attempt.initial),
+                _ => rank(attempt.full),
             };
             if verdict(one) != verdict(other) {
                 return verdict(one) < verdict(other);
             }
         }
-        one.id > other.id
+        position > other_position
     }
 
     fn is_candidate(reveal: Option<Reveal>, attempt: &Attempt) -> bool {
@@ -144,8 +177,9 @@ pub(super) mod tests {
         attempt.counts
             && match reveal {
                 None => compiled(attempt.full) && attempt.score.is_some(),
-                Some(Reveal::Status) => compiled(attempt.full),
-                Some(_) => compiled(attempt.initial),
+                Some(Reveal::Hidden) => true,
+                Some(Reveal::Nothing | Reveal::Score) => compiled(attempt.initial),
+                Some(_) => compiled(attempt.full),
             }
     }
 
@@ -155,15 +189,17 @@ pub(super) mod tests {
         reveal: Option<Reveal>,
         attempts: &[Attempt],
     ) -> Option<&Attempt> {
-        let candidates: Vec<&Attempt> = attempts
+        let candidates: Vec<(usize, &Attempt)> = attempts
             .iter()
-            .filter(|one| is_candidate(reveal, one))
+            .enumerate()
+            .filter(|(_, one)| is_candidate(reveal, one))
             .collect();
-        candidates.iter().copied().find(|one| {
+        let best = candidates.iter().copied().find(|one| {
             candidates
                 .iter()
-                .all(|other| other.id == one.id || beats(method, reveal, one, other))
-        })
+                .all(|other| other.0 == one.0 || beats(method, reveal, *one, *other))
+        });
+        best.map(|(_, one)| one)
     }
 
     proptest! {
@@ -190,11 +226,19 @@ pub(super) mod tests {
             for (one, other) in changed.iter_mut().zip(&others) {
                 (one.full, one.score) = (other.full, other.score);
             }
-            for method in FinalMethod::ALL {
-                let id = |attempts: &[Attempt]| {
-                    initial_final(*method, Reveal::Nothing, attempts).map(|one| one.id)
-                };
-                prop_assert_eq!(id(&attempts), id(&changed));
+            let id = |method, reveal, attempts: &[Attempt]| {
+                initial_final(method, reveal, attempts).map(|one| one.id)
+            };
+            for method in FinalMethod::ALL.iter().copied() {
+                let reveal = Reveal::Nothing;
+                prop_assert_eq!(id(method, reveal, &attempts), id(method, reveal, &changed));
+            }
+            for (one, other) in changed.iter_mut().zip(&others) {
+                one.initial = other.initial;
+            }
+            for method in FinalMethod::ALL.iter().copied() {
+                let reveal = Reveal::Hidden;
+                prop_assert_eq!(id(method, reveal, &attempts), id(method, reveal, &changed));
             }
         }
     }

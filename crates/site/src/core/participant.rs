@@ -161,7 +161,7 @@ pub fn next_opening(opens: impl Iterator<Item = Time> + Clone, now: Time) -> Opt
 }
 
 /// The time shifted by a duration. "Always" and "never" do not change.
-fn shift(time: Time, by: Duration) -> Time {
+pub(super) fn shift(time: Time, by: Duration) -> Time {
     match time {
         Time::ALWAYS | Time::NEVER => time,
         time => time.after(by),

@@ -40,10 +40,11 @@ pub fn cell(column: Column, attempts: &[Attempt]) -> Option<Final> {
     Some(Final {
         submission: found.id,
         verdict: match column.reveal {
+            Reveal::Hidden => None,
             Reveal::Nothing | Reveal::Score => found.initial,
-            Reveal::Status => found.full,
+            Reveal::Status | Reveal::First | Reveal::All => found.full,
         },
-        score: found.score.filter(|_| column.reveal != Reveal::Nothing),
+        score: found.score.filter(|_| column.reveal.shows_score()),
     })
 }
 
@@ -67,10 +68,15 @@ mod tests {
                 is_full,
             };
             let found = cell(column, std::slice::from_ref(&attempt)).unwrap();
-            (found.verdict.unwrap(), found.score)
+            (found.verdict, found.score)
         };
         let points = Some(Score(5));
-        let (right, wrong) = (Verdict::Accepted, Verdict::WrongAnswer);
+        let (right, wrong) = (Some(Verdict::Accepted), Some(Verdict::WrongAnswer));
+        assert_eq!(found(Reveal::Hidden, false), (None, None));
+        assert_eq!(found(Reveal::Hidden, true), (wrong, points));
+        for reveal in [Reveal::First, Reveal::All] {
+            assert_eq!(found(reveal, false), (wrong, points));
+        }
         assert_eq!(found(Reveal::Nothing, false), (right, None));
         assert_eq!(found(Reveal::Score, false), (right, points));
         assert_eq!(found(Reveal::Status, false), (wrong, points));

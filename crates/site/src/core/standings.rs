@@ -29,7 +29,7 @@ pub struct Data {
     pub problems: Vec<RoundProblem>,
     pub participants: Vec<Entry>,
     pub starts: Vec<Start>,
-    /// In the order of their ids.
+    /// In the order of their ids, which may differ from that of their times.
     pub submissions: Vec<Brief>,
 }
 
@@ -256,6 +256,9 @@ impl<'a> Maker<'a> {
                 let key = (one.participant_id, one.round_problem_id);
                 submissions.entry(key).or_default().push(one);
             }
+        }
+        for list in submissions.values_mut() {
+            list.sort_by_key(|one| (one.submitted_at, one.id));
         }
         let starts = data.starts.iter();
         Maker {

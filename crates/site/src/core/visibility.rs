@@ -32,12 +32,16 @@ pub struct Rules {
     reason = "each part is shown or hidden independently"
 )]
 pub struct Visible {
-    /// The page, the source, the initial verdict and its protocol.
+    /// The page and the source.
     pub page: bool,
+    /// The initial verdict, with the protocol of the initial tests and the compiler's messages.
+    pub initial: bool,
     /// The points.
     pub score: bool,
     /// The full verdict.
     pub verdict: bool,
+    /// The first test that failed.
+    pub first: bool,
     /// The protocol of all tests.
     pub protocol: bool,
     /// Faults of the judge, and earlier judgements.
@@ -49,16 +53,19 @@ pub struct Visible {
 /// What a user sees of a submission now. Outside contests there are no rules.
 pub fn visible(relation: Relation, rules: Option<Rules>, now: Time) -> Visible {
     let is_over = rules.is_none_or(|rules| rules.full_results <= now);
-    let reveals = |least: &[Reveal]| rules.is_some_and(|rules| least.contains(&rules.reveal));
+    let reveals = |level: fn(Reveal) -> bool| rules.is_none_or(|rules| level(rules.reveal));
+    let is_author = relation == Relation::Author;
     let (page, all) = match relation {
         Relation::Stranger => (false, false),
-        Relation::Author => (true, is_over),
+        Relation::Author => (true, is_over || reveals(|reveal| reveal == Reveal::All)),
         Relation::Owner | Relation::Staff => (true, true),
     };
     Visible {
         page,
-        score: all || (page && reveals(&[Reveal::Score, Reveal::Status])),
-        verdict: all || (page && reveals(&[Reveal::Status])),
+        initial: all || (is_author && reveals(Reveal::shows_initial)),
+        score: all || (is_author && reveals(Reveal::shows_score)),
+        verdict: all || (is_author && reveals(Reveal::shows_verdict)),
+        first: all || (is_author && reveals(|reveal| reveal == Reveal::First)),
         protocol: all,
         faults: matches!(relation, Relation::Owner | Relation::Staff),
         manage: relation == Relation::Staff,
@@ -70,28 +77,34 @@ mod tests {
     use super::*;
 
     /// Relation, revealing (`None`: outside contests), before or after the full results: page,
-    /// score, verdict, protocol, faults, manage.
+    /// initial tests, score, verdict, first failed test, protocol of all tests (`t`), faults (`x`),
+    /// manage.
     #[test]
     fn submission_is_visible_by_this_table() {
         use Relation::{Author, Owner, Staff, Stranger};
-        use Reveal::{Nothing, Score, Status};
+        use Reveal::{All, First, Hidden, Nothing, Score, Status};
+        const NONE: &str = "--------";
+        const AUTHOR: &str = "pisvft--";
+        const OWNER: &str = "pisvftx-";
+        const STAFF: &str = "pisvftxm";
         let table = [
-            (Stranger, None, "------", "------"),
-            (Stranger, Some(Nothing), "------", "------"),
-            (Stranger, Some(Score), "------", "------"),
-            (Stranger, Some(Status), "------", "------"),
-            (Author, None, "psvt--", "psvt--"),
-            (Author, Some(Nothing), "p-----", "psvt--"),
-            (Author, Some(Score), "ps----", "psvt--"),
-            (Author, Some(Status), "psv---", "psvt--"),
-            (Owner, None, "psvtf-", "psvtf-"),
-            (Owner, Some(Nothing), "psvtf-", "psvtf-"),
-            (Staff, None, "psvtfm", "psvtfm"),
-            (Staff, Some(Nothing), "psvtfm", "psvtfm"),
-            (Staff, Some(Score), "psvtfm", "psvtfm"),
-            (Staff, Some(Status), "psvtfm", "psvtfm"),
+            (Stranger, None, NONE, NONE),
+            (Author, None, AUTHOR, AUTHOR),
+            (Author, Some(Hidden), "p-------", AUTHOR),
+            (Author, Some(Nothing), "pi------", AUTHOR),
+            (Author, Some(Score), "pis-----", AUTHOR),
+            (Author, Some(Status), "pisv----", AUTHOR),
+            (Author, Some(First), "pisvf---", AUTHOR),
+            (Author, Some(All), AUTHOR, AUTHOR),
+            (Owner, None, OWNER, OWNER),
+            (Staff, None, STAFF, STAFF),
         ];
-        for (relation, reveal, before, after) in table {
+        let of_others = [(Stranger, NONE), (Owner, OWNER), (Staff, STAFF)];
+        let of_others = of_others.into_iter().flat_map(|(relation, seen)| {
+            let levels = Reveal::ALL.iter();
+            levels.map(move |reveal| (relation, Some(*reveal), seen, seen))
+        });
+        for (relation, reveal, before, after) in table.into_iter().chain(of_others) {
             for (now, expected) in [(9, before), (10, after)] {
                 let rules = reveal.map(|reveal| Rules {
                     reveal,
@@ -100,8 +113,10 @@ mod tests {
                 let found = visible(relation, rules, Time(now));
                 let flags = [
                     found.page,
+                    found.initial,
                     found.score,
                     found.verdict,
+                    found.first,
                     found.protocol,
                     found.faults,
                     found.manage,

@@ -7,7 +7,7 @@
 use super::{Db, Result, Tx, record, values};
 use crate::core::time::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The status of an entry that is written together with the change, before the answer exists.
 pub const CARRIED_OUT: u16 = 200;
@@ -23,6 +23,8 @@ record! {
         object: String,
         /// From 400 on, the request was rejected.
         status: i64,
+        /// What the user has stated about the change, such as its reason; may be empty.
+        detail: String,
     }
 }
 
@@ -35,6 +37,7 @@ pub struct NewEntry {
     pub action: String,
     pub object: String,
     pub status: u16,
+    pub detail: String,
 }
 
 tokio::task_local! {
@@ -47,6 +50,7 @@ pub struct Trail {
     /// The address, the action and the object; `None` if the request has no entry.
     facts: Option<(String, String, String)>,
     actor: Mutex<Option<(i64, String)>>,
+    detail: Mutex<String>,
     is_committing: AtomicBool,
     is_written: AtomicBool,
 }
@@ -57,6 +61,7 @@ impl Trail {
         Arc::new(Trail {
             facts,
             actor: Mutex::default(),
+            detail: Mutex::default(),
             is_committing: AtomicBool::new(false),
             is_written: AtomicBool::new(false),
         })
@@ -72,6 +77,10 @@ impl Trail {
         self.is_committing.load(Ordering::SeqCst)
     }
 
+    fn detail(&self) -> MutexGuard<'_, String> {
+        self.detail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The entry, unless it is already written or the request has none.
     pub fn missing(&self, status: u16) -> Option<NewEntry> {
         let (address, action, object) = self.facts.clone()?;
@@ -82,6 +91,7 @@ impl Trail {
             action,
             object,
             status,
+            detail: self.detail().clone(),
         })
     }
 }
@@ -93,6 +103,11 @@ pub fn act_as(id: i64, login: &str) {
         let mut actor = trail.actor.lock().unwrap_or_else(PoisonError::into_inner);
         *actor = Some((id, login.to_owned()));
     });
+}
+
+/// Sets the detail of the current request's entry. The caller then commits the change.
+pub fn explain(detail: &str) {
+    let _ = TRAIL.try_with(|trail| detail.clone_into(&mut trail.detail()));
 }
 
 /// Writes the entry of the current request in the transaction that it commits. The entry counts as
@@ -129,8 +144,8 @@ async fn add(tx: &mut Tx, new: &NewEntry, now: Time) -> Result<()> {
         None => (None, ""),
     };
     tx.execute(
-        "INSERT INTO audit (at, actor_id, actor, address, action, object, status)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO audit (at, actor_id, actor, address, action, object, status, detail)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         values![
             now,
             id,
@@ -138,7 +153,8 @@ async fn add(tx: &mut Tx, new: &NewEntry, now: Time) -> Result<()> {
             &new.address,
             &new.action,
             &new.object,
-            i64::from(new.status)
+            i64::from(new.status),
+            &new.detail
         ],
     )
     .await?;
@@ -155,7 +171,7 @@ pub async fn page(
 ) -> Result<Vec<Entry>> {
     use super::Executor;
     db.all(
-        "SELECT id, at, actor, address, action, object, status FROM audit
+        "SELECT id, at, actor, address, action, object, status, detail FROM audit
          WHERE id < $1 AND ($2 = '' OR actor = $2) AND ($3 = '' OR action = $3)
          ORDER BY id DESC LIMIT $4",
         values![before, actor, action, limit],

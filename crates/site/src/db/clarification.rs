@@ -277,6 +277,56 @@ pub async fn see(tx: &mut Tx, contest: i64, user: i64, until: Time) -> Result<u6
     .await
 }
 
+record! {
+    /// A contest.
+    ContestId { contest_id: i64, }
+}
+
+/// Contests in which a contestant may have answers to read that were given after `since`, the latest
+/// first. The caller checks the visibility of each answer.
+pub async fn contests_with_news(
+    db: impl Executor,
+    user: i64,
+    since: Time,
+    limit: i64,
+) -> Result<Vec<i64>> {
+    let rows: Vec<ContestId> = db
+        .all(
+            "SELECT DISTINCT clarification.contest_id FROM clarification
+             JOIN membership ON membership.contest_id = clarification.contest_id
+                AND membership.user_id = $1 AND role = 'contestant'
+             LEFT JOIN clarification_seen
+                ON clarification_seen.contest_id = clarification.contest_id
+                AND clarification_seen.user_id = $1
+             WHERE answered_at > $2 AND (seen_at IS NULL OR answered_at > seen_at)
+                AND (audience <> 'author' OR clarification.user_id = $1
+                    OR participant_id IN (SELECT participant_id FROM team_member
+                        WHERE team_member.user_id = $1))
+             ORDER BY clarification.contest_id DESC LIMIT $3",
+            values![user, since, limit],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|row| row.contest_id).collect())
+}
+
+/// Contests of a contestant with a round that ends after `since`, the latest first.
+pub async fn followed_contests(
+    db: impl Executor,
+    user: i64,
+    since: Time,
+    limit: i64,
+) -> Result<Vec<i64>> {
+    let rows: Vec<ContestId> = db
+        .all(
+            "SELECT contest_id FROM membership WHERE user_id = $1 AND role = 'contestant'
+                AND contest_id IN (SELECT contest_id FROM round WHERE ends > $2)
+             ORDER BY contest_id DESC LIMIT $3",
+            values![user, since, limit],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|row| row.contest_id).collect())
+}
+
 /// The canned answers of a contest in order.
 pub async fn canned(db: impl Executor, contest: i64) -> Result<Vec<Canned>> {
     db.all(

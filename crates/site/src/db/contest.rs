@@ -130,11 +130,11 @@ impl Round {
 }
 
 impl RoundProblem {
-    /// What contestants see before the full results. In ICPC mode they see each verdict.
+    /// What contestants see before the full results. In ICPC mode they see at least each verdict.
     pub fn revealed(&self) -> Reveal {
         match self.mode {
-            Mode::Points => self.reveal,
-            Mode::Icpc => Reveal::Status,
+            Mode::Icpc if !self.reveal.shows_verdict() => Reveal::Status,
+            Mode::Points | Mode::Icpc => self.reveal,
         }
     }
 }

@@ -69,7 +69,7 @@ impl Submission {
             State::Done | State::Cancelled => false,
         };
         let sees_end = visible.protocol || visible.verdict || visible.score;
-        is_open && (sees_end || self.initial_verdict.is_none())
+        is_open && (sees_end || (visible.initial && self.initial_verdict.is_none()))
     }
 }
 
@@ -154,6 +154,35 @@ pub async fn set_model(tx: &mut Tx, id: i64, version_id: i64, name: &str) -> Res
     tx.execute(
         "UPDATE submission SET model_version_id = $2, model_name = $3 WHERE id = $1",
         values![id, version_id, name],
+    )
+    .await
+}
+
+record! {
+    /// Who has handed in a submission in the author's place, and why.
+    HandedIn {
+        /// The login of the member of the staff.
+        handed_in_by: String,
+        /// The reason.
+        handed_in_for: String,
+    }
+}
+
+/// Marks a submission as handed in by the staff.
+pub async fn set_handed_in(tx: &mut Tx, id: i64, how: &HandedIn) -> Result<u64> {
+    tx.execute(
+        "UPDATE submission SET handed_in_by = $2, handed_in_for = $3 WHERE id = $1",
+        values![id, &how.handed_in_by, &how.handed_in_for],
+    )
+    .await
+}
+
+/// How a submission was handed in; `None` if its author has submitted it.
+pub async fn handed_in(db: impl Executor, id: i64) -> Result<Option<HandedIn>> {
+    db.first(
+        "SELECT handed_in_by, handed_in_for FROM submission
+         WHERE id = $1 AND handed_in_by IS NOT NULL",
+        values![id],
     )
     .await
 }

@@ -121,12 +121,15 @@ impl View<'_> {
 
     fn attempts(&self, one: &Entry, problem: &RoundProblem) -> Vec<&Brief> {
         let all = self.data.submissions.iter();
-        all.filter(|brief| {
-            brief.kind == Kind::Normal
-                && brief.participant_id == one.id
-                && brief.round_problem_id == problem.id
-        })
-        .collect()
+        let mut attempts: Vec<&Brief> = all
+            .filter(|brief| {
+                brief.kind == Kind::Normal
+                    && brief.participant_id == one.id
+                    && brief.round_problem_id == problem.id
+            })
+            .collect();
+        attempts.sort_by_key(|brief| (brief.submitted_at, brief.id));
+        attempts
     }
 
     fn is_secret(&self, round: &Round, brief: &Brief) -> bool {
@@ -165,10 +168,11 @@ impl View<'_> {
         let found = naive_final(problem.final_method, reveal, &known).map(|found| Final {
             submission: found.id,
             verdict: match reveal {
-                None | Some(Reveal::Status) => found.full,
-                _ => found.initial,
+                Some(Reveal::Hidden) => None,
+                Some(Reveal::Nothing | Reveal::Score) => found.initial,
+                _ => found.full,
             },
-            score: if reveal == Some(Reveal::Nothing) {
+            score: if matches!(reveal, Some(Reveal::Nothing | Reveal::Hidden)) {
                 None
             } else {
                 found.score
@@ -222,7 +226,10 @@ impl View<'_> {
                 last: attempts.last().map(|brief| brief.id),
             };
         };
-        let before = attempts.iter().filter(|brief| brief.id < accepted.id);
+        let order = |brief: &Brief| (brief.submitted_at, brief.id);
+        let before = attempts
+            .iter()
+            .filter(|brief| order(brief) < order(accepted));
         let key = (self.time(one, round, accepted), accepted.id);
         let is_first = self.data.participants.iter().all(|other| {
             let attempts = self.attempts(other, problem);

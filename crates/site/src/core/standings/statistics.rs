@@ -6,7 +6,6 @@
 //! staff sees the results of all submissions.
 
 use super::*;
-use crate::core::finals::Reveal;
 use crate::core::score;
 use crate::core::verdict::Verdict;
 use std::collections::BTreeMap;
@@ -170,7 +169,7 @@ impl Maker<'_> {
             round: round.name.clone(),
             mode: round.mode,
             frozen_since: table.frozen_since,
-            is_initial: !is_full && problems.iter().any(|one| one.revealed() != Reveal::Status),
+            is_initial: !is_full && problems.iter().any(|one| !one.revealed().shows_verdict()),
             has_begin,
             times: Histogram::of_times(&times),
             basis,

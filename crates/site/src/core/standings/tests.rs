@@ -388,7 +388,7 @@ proptest! {
             if is_frozen {
                 one.initial_verdict = other.initial_verdict;
             }
-            if is_frozen || (!is_full && problem.revealed() == Reveal::Nothing) {
+            if is_frozen || (!is_full && !problem.revealed().shows_score()) {
                 one.verdict = other.verdict;
                 one.score = other.score;
             }

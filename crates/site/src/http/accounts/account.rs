@@ -4,6 +4,7 @@ use crate::core::account::{self, MAX_NAME};
 use crate::core::time::Time;
 use crate::core::zone::Zone;
 use crate::db::{session, user};
+use crate::http::contests::news;
 use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
@@ -60,6 +61,7 @@ pub async fn show(Ctx { app, session }: Ctx) -> Page {
     let is_own = |hash: &[u8]| own.is_some_and(|own| own == hash);
     let main = html! {
         h1 { (t::AccountTitle) }
+        (news::banner(&app, &session).await?)
         p { (t::AccountLogin { login: html! { strong { (user.login) } } }) }
         p.actions {
             a href="/password" { (t::PasswordChange) }

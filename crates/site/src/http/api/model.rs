@@ -227,9 +227,12 @@ impl Submission {
             submitted_at: one.submitted_at.rfc3339(),
             ignored: one.kind == crate::db::submission::Kind::Ignored,
             pending: one.awaits_result(visible),
-            cancelled: is_cancelled,
+            cancelled: is_cancelled && visible.initial,
             judge_error: is_fault && visible.faults,
-            initial_verdict: one.initial_verdict.map(|it| it.text().to_owned()),
+            initial_verdict: one
+                .initial_verdict
+                .filter(|_| visible.initial)
+                .map(|it| it.text().to_owned()),
             verdict: one
                 .verdict
                 .filter(|_| visible.verdict && is_done)
@@ -246,7 +249,8 @@ pub struct SubmissionDetails {
     /// The submission.
     #[serde(flatten)]
     pub submission: Submission,
-    /// Whether the protocol contains all tests; otherwise, it contains only the initial ones.
+    /// Whether the protocol contains all tests; otherwise, it contains only those that the caller
+    /// may see, such as the initial tests.
     pub full_protocol: bool,
     /// The messages of the compiler.
     pub messages: String,

@@ -1,7 +1,7 @@
 // Follows the event stream of a page, and replaces the main part of the page when it changes. The
 // server renders this part, so the page is the same as after a reload. A part with its own address
 // is loaded from there, without the page around it.
-const source = document.querySelector('meta[name=live]')?.content;
+let source = document.querySelector('meta[name=live]')?.content;
 // Pages of a contest also show its news. Their streams have events for that as well.
 const notices = document.querySelector('[data-notice]');
 const PAUSE_MS = 1000;
@@ -130,9 +130,12 @@ function pauseEvents() {
   events = null;
 }
 
+// The page no longer changes, but there may be news.
 function endEvents() {
-  isOver = true;
+  source = undefined;
   pauseEvents();
+  if (notices) follow();
+  else isOver = true;
 }
 
 follow();

@@ -5,7 +5,11 @@
 //! | `view` | a contest as its viewer may see it |
 //! | `overview` | the first page of a contest, which follows the times of its rounds |
 //! | `rounds`, `rules` | rounds and their problems; their scoring |
+//! | `extension` | more time for a round that runs |
+//! | `feedback`, `submission_rules` | what contestants see before the full results, and what they may submit |
+//! | `late` | files that the staff hands in for participants |
 //! | `members` | members and entry links |
+//! | `news` | new answers of all contests of a user |
 //! | `participants`, `clocks` | users and teams, and their own times |
 //! | `ranking` | the ranking and the statistics |
 //! | `clarifications`, `notices` | questions, answers and announcements; their news |
@@ -16,7 +20,11 @@ pub mod balloons;
 pub mod clarifications;
 pub mod clocks;
 pub mod contest_files;
+mod extension;
+mod feedback;
+mod late;
 mod members;
+pub mod news;
 pub mod notices;
 mod overview;
 mod participants;
@@ -24,6 +32,7 @@ mod prints;
 pub mod ranking;
 mod rounds;
 mod rules;
+pub mod submission_rules;
 pub mod view;
 
 use crate::app::App;
@@ -64,6 +73,8 @@ pub fn uploads() -> Router<Arc<App>> {
 /// The other pages.
 pub fn routes() -> Router<Arc<App>> {
     Router::new()
+        .route("/news", get(news::show))
+        .route("/news/live", get(news::live))
         .route("/contests", get(list))
         .route("/contests/new", get(form).post(create))
         .route("/contests/{id}", get(overview::show))
@@ -98,6 +109,7 @@ pub fn routes() -> Router<Arc<App>> {
             "/participants/{id}/reinstate",
             post(participants::reinstate),
         )
+        .route("/participants/{id}/hand-in", post(late::hand_in))
         .route("/participants/{id}/delete", post(participants::delete))
         .route(
             "/contests/{id}/members",
@@ -112,6 +124,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/rounds/{id}", get(rounds::show).post(rounds::edit))
         .route("/rounds/{id}/problems", post(rounds::attach))
         .route("/rounds/{id}/rules", post(rules::edit))
+        .route("/rounds/{id}/extend", post(extension::extend))
         .route("/rounds/{id}/thaw", post(rules::thaw))
         .route("/rounds/{id}/start", post(clocks::start))
         .route("/round-problems/{id}", get(rounds::problem))
@@ -176,6 +189,7 @@ pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page
     let contests = contest::page(&app.db, before, user, viewer.is_admin(), PAGE_ROWS).await?;
     let main = html! {
         h1 { (t::Contests) }
+        (news::banner(&app, &session).await?)
         @if viewer.is_teacher() { p { (button_link("/contests/new", t::ContestsAdd)) } }
         @if contests.is_empty() {
             (empty(t::ContestsEmpty, match session.user {

@@ -29,7 +29,7 @@ pub fn notices(
 }
 
 /// Whether the viewer sees a difference between the versions of a clarification.
-fn shows(view: &ContestView, versions: &[Clarification]) -> bool {
+pub fn shows(view: &ContestView, versions: &[Clarification]) -> bool {
     let now = Time::now();
     let mut pieces = versions.iter().map(|one| {
         let seen = view.seen(one, now);

@@ -1,5 +1,6 @@
 //! Participants of a contest: users and teams, and their individual settings.
 
+use super::late;
 use super::view::{ContestView, Managed};
 use crate::app::App;
 use crate::db::participant::{self, Entry, Participant, TeamMember};
@@ -127,7 +128,7 @@ pub async fn create(
 }
 
 /// A participant that the viewer may change.
-async fn managed(app: &App, session: &Session, id: i64) -> Page<(ContestView, Participant)> {
+pub async fn managed(app: &App, session: &Session, id: i64) -> Page<(ContestView, Participant)> {
     let one = participant::by_id(&app.db, id).await?;
     let one = one.ok_or(PageError::NotFound)?;
     Ok((
@@ -151,6 +152,7 @@ pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
         h2 { (title) }
         (form(&one))
         @if one.user_id.is_none() { (team(id, &members)) }
+        (late::form(&app, &view, &one).await?)
         (disqualification(&one))
         h2 { (t::Remove) }
         form method="post" action={ "/participants/" (id) "/delete" } {

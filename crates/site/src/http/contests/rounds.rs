@@ -1,6 +1,8 @@
 //! Rounds and their problems.
 
 use super::clocks;
+use super::feedback;
+use super::submission_rules;
 use super::view::{ContestView, Managed, ManagedProblem, ManagedRound, ViewedProblem};
 use crate::app::App;
 use crate::core::finals::{FinalMethod, Reveal};
@@ -8,9 +10,9 @@ use crate::core::label::{MAX_LABEL, are_equal};
 use crate::core::package::Manifest;
 use crate::core::search::Search;
 use crate::core::time::Time;
-use crate::db::Tx;
 use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
 use crate::db::problem::{self, Problem};
+use crate::db::{self, Tx};
 use crate::http::problems::problem_list::{find as find_problems, search_form};
 use crate::http::problems::{self, MAX_NAME, StatementChoice, shown_statement};
 use crate::http::web::context::{Checked, Ctx};
@@ -18,6 +20,7 @@ use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{PAGE_ROWS, check_name, select, statement};
+use crate::http::web::repeated::Repeated;
 use crate::http::web::zones::{form_zone, read_time, time_input, zone_field};
 use crate::text::{self, t};
 use axum::extract::{Form, Path, Query};
@@ -29,11 +32,6 @@ use std::sync::Arc;
 const METHODS: [(&str, &dyn Render); 2] = [
     ("best", &t::RoundMethodBest),
     ("last_compiling", &t::RoundMethodLast),
-];
-const REVEALS: [(&str, &dyn Render); 3] = [
-    ("nothing", &t::RoundRevealNothing),
-    ("score", &t::RoundRevealScore),
-    ("status", &t::RoundRevealStatus),
 ];
 
 /// The fields of a round, as the form sends them.
@@ -120,12 +118,13 @@ pub async fn show(
     let main = html! {
         (view.top(&session, Some(&round.name)))
         h2 { (round.name) }
+        (super::extension::form(&round, Time::now()))
         form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
             button.second { (t::RoundCopy) }
             a href={ "/rounds/" (id) "/delete" } { (t::RoundDelete) }
         }
-        (super::rules::forms(&round, view.access))
+        (super::rules::forms(&app, &round, view.access).await?)
         h2 { (t::Problems) }
         (order(problems.iter().filter(|one| one.round_id == id)))
         h2 #add { (t::ProblemsAdd) }
@@ -134,7 +133,7 @@ pub async fn show(
             (problem_input(&found, !search.pattern().is_empty()))
             (label_input(""))
             (select("final_method", t::RoundFinalMethod, &METHODS, FinalMethod::Best.text()))
-            (select("reveal", t::RoundReveal, &REVEALS, Reveal::Nothing.text()))
+            (feedback::choice(Reveal::Nothing))
             button { (t::ProblemsAddButton) }
         }
     };
@@ -323,6 +322,7 @@ pub async fn problem(
 
 async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
     let versions = problem::versions(&app.db, problem.problem_id).await?;
+    let rules = db::submission_rules::of_problem(&app.db, problem.id).await?;
     Ok(html! {
         h2 { (t::Settings) }
         form.fields method="post" action={ "/round-problems/" (problem.id) "/edit" } {
@@ -337,7 +337,8 @@ async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
                 } }
             }
             (select("final_method", t::RoundFinalMethod, &METHODS, problem.final_method.text()))
-            (select("reveal", t::RoundReveal, &REVEALS, problem.reveal.text()))
+            (feedback::choice(problem.reveal))
+            (submission_rules::inputs(&rules, &app.languages, true))
             button { (t::Save) }
         }
         (super::rules::colour_form(problem))
@@ -355,46 +356,46 @@ async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
     })
 }
 
-/// The fields of `POST /round-problems/{id}/edit`.
-#[derive(Deserialize)]
-pub struct Edit {
-    label: String,
-    name: String,
-    version: i64,
-    final_method: FinalMethod,
-    reveal: Reveal,
-}
-
 /// `POST /round-problems/{id}/edit`.
 pub async fn edit_problem(
     Checked(ViewedProblem(Ctx { app, .. }, view, problem), Form(form)): Checked<
         ViewedProblem,
-        Form<Edit>,
+        Form<Repeated>,
     >,
 ) -> Page {
     if !view.access.manage {
         return Err(PageError::NotFound);
     }
     let id = problem.id;
-    check_name(&form.label, MAX_LABEL)?;
-    check_name(&form.name, MAX_NAME)?;
-    let version = problem::version(&app.db, form.version).await?;
+    let (label, name) = (form.text("label").trim(), form.text("name").trim());
+    check_name(label, MAX_LABEL)?;
+    check_name(name, MAX_NAME)?;
+    let rules = submission_rules::read(&form, &app.languages)?;
+    let version_id = form
+        .text("version")
+        .parse()
+        .map_err(|_| PageError::Malformed)?;
+    let version = problem::version(&app.db, version_id).await?;
     if version.is_none_or(|version| version.problem_id != problem.problem_id) {
         return Err(PageError::NotFound);
     }
     let fields = RoundProblemFields {
-        version_id: form.version,
-        label: form.label.trim().to_owned(),
-        name: form.name.trim().to_owned(),
-        final_method: form.final_method,
-        reveal: form.reveal,
+        version_id,
+        label: label.to_owned(),
+        name: name.to_owned(),
+        final_method: FinalMethod::of_text(form.text("final_method"))
+            .ok_or(PageError::Malformed)?,
+        reveal: Reveal::of_text(form.text("reveal")).ok_or(PageError::Malformed)?,
     };
     let mut tx = app.db.begin().await?;
     check_label(&mut tx, problem.round_id, Some(id), &fields.label).await?;
     contest::update_round_problem(&mut tx, id, &fields).await?;
+    if let Some(rules) = rules {
+        db::submission_rules::set_of_problem(&mut tx, id, &rules).await?;
+    }
     tx.commit().await?;
     app.live.contest_changed(problem.contest_id);
-    if form.version != problem.version_id {
+    if version_id != problem.version_id {
         // The submissions that were judged with the old version.
         let place = format!(
             "/rejudgings/new?round_problem={id}&version={}",

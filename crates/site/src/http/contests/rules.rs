@@ -1,14 +1,18 @@
 //! The scoring of a round: mode, penalty, freeze, and personal time.
 
+use super::submission_rules;
 use super::view::{ManagedProblem, ManagedRound};
+use crate::app::App;
 use crate::core::access::ContestAccess;
 use crate::core::time::Time;
+use crate::db;
 use crate::db::contest::{self, Mode, Round, RoundProblem, RoundRules};
 use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::mistake::Mistake;
-use crate::http::web::parts::{select, time};
+use crate::http::web::parts::time;
 use crate::http::web::refusal::Refusal;
+use crate::http::web::repeated::Repeated;
 use crate::http::web::zones::{form_zone, read_time, time_input, zone_field};
 use crate::text::{self, t};
 use axum::extract::Form;
@@ -21,21 +25,17 @@ const MODES: [(&str, &dyn Render); 2] =
 /// The largest penalty and the longest personal time, in minutes.
 const MAX_MINUTES: i64 = 60 * 24 * 366;
 
-/// The fields of `POST /rounds/{id}/rules`.
-#[derive(Deserialize)]
-pub struct Fields {
-    mode: Mode,
-    penalty_minutes: i64,
-    window_minutes: String,
-    freeze_at: String,
-    thaw_at: String,
-    /// The zone of the times.
-    #[serde(default)]
-    zone: String,
+/// The forms on the page of a round.
+pub async fn forms(app: &App, round: &Round, access: ContestAccess) -> Page<Markup> {
+    let rules = db::submission_rules::of_round(&app.db, round.id).await?;
+    Ok(markup(
+        round,
+        access,
+        submission_rules::inputs(&rules, &app.languages, false),
+    ))
 }
 
-/// The forms on the page of a round.
-pub fn forms(round: &Round, access: ContestAccess) -> Markup {
+fn markup(round: &Round, access: ContestAccess, submissions: Markup) -> Markup {
     let now = Time::now();
     let window = round.window_seconds.map(|seconds| seconds / 60);
     let zone = text::zone();
@@ -45,8 +45,17 @@ pub fn forms(round: &Round, access: ContestAccess) -> Markup {
     html! {
         h2 #rules { (t::RulesTitle) }
         form.fields method="post" action={ "/rounds/" (round.id) "/rules" } {
-            (select("mode", t::RulesMode, &MODES, round.mode.text()))
-            label { (t::RulesPenalty)
+            fieldset {
+                legend { (t::RulesMode) }
+                @for (mode, words) in MODES {
+                    label.check {
+                        input type="radio" name="mode" value=(mode)
+                            checked[mode == round.mode.text()];
+                        (words)
+                    }
+                }
+            }
+            label.icpc { (t::RulesPenalty)
                 input name="penalty_minutes" type="number" min="0" required
                     value=(round.penalty_minutes); }
             label { (t::RulesWindow)
@@ -55,6 +64,7 @@ pub fn forms(round: &Round, access: ContestAccess) -> Markup {
             (zone_field(&zone))
             (field("freeze_at", &t::RulesFreeze, round.freeze_at))
             (field("thaw_at", &t::RulesThaw, round.thaw_at))
+            (submissions)
             button { (t::RulesSave) }
         }
         @if round.freeze().is_on(now) {
@@ -68,58 +78,61 @@ pub fn forms(round: &Round, access: ContestAccess) -> Markup {
     }
 }
 
-impl Fields {
-    fn read(&self, round: &Round, access: ContestAccess) -> Page<RoundRules> {
-        let zone = form_zone(&self.zone)?;
-        let time = |text: &str, stored: Time| read_time(&zone, text, Some(stored), Time::NEVER);
-        let window_seconds = match self.window_minutes.trim() {
-            "" => None,
-            text => match text.parse::<i64>() {
-                Ok(minutes) if (1..=MAX_MINUTES).contains(&minutes) => Some(minutes * 60),
-                _ => return Err(Mistake::PersonalTime.into()),
-            },
-        };
-        if !(0..=MAX_MINUTES).contains(&self.penalty_minutes) {
-            return Err(Mistake::Penalty.into());
-        }
-        let rules = RoundRules {
-            mode: self.mode,
-            penalty_minutes: self.penalty_minutes,
-            freeze_at: time(&self.freeze_at, round.freeze_at)?,
-            thaw_at: time(&self.thaw_at, round.thaw_at)?,
-            window_seconds,
-        };
-        let is_bounded = round.begins != Time::ALWAYS;
-        if rules.mode == Mode::Icpc && !is_bounded {
-            return Err(Mistake::IcpcNeedsBegin.into());
-        }
-        if rules.window_seconds.is_some() && round.ends == Time::NEVER {
-            return Err(Mistake::PersonalTimeNeedsEnd.into());
-        }
-        if rules.freeze_at != Time::NEVER && rules.thaw_at < rules.freeze_at {
-            return Err(Mistake::ThawOrder.into());
-        }
-        let is_changed = (rules.freeze_at, rules.thaw_at) != (round.freeze_at, round.thaw_at);
-        if is_changed && !access.own {
-            return Err(Refusal::FreezeOwner.into());
-        }
-        Ok(rules)
+fn read(form: &Repeated, round: &Round, access: ContestAccess) -> Page<RoundRules> {
+    let zone = form_zone(form.text("zone"))?;
+    let time =
+        |name: &str, stored: Time| read_time(&zone, form.text(name), Some(stored), Time::NEVER);
+    let window_seconds = match form.text("window_minutes").trim() {
+        "" => None,
+        text => match text.parse::<i64>() {
+            Ok(minutes) if (1..=MAX_MINUTES).contains(&minutes) => Some(minutes * 60),
+            _ => return Err(Mistake::PersonalTime.into()),
+        },
+    };
+    let penalty = form.text("penalty_minutes").trim().parse();
+    let penalty = penalty
+        .ok()
+        .filter(|minutes| (0..=MAX_MINUTES).contains(minutes));
+    let rules = RoundRules {
+        mode: Mode::of_text(form.text("mode")).ok_or(PageError::Malformed)?,
+        penalty_minutes: penalty.ok_or(Mistake::Penalty)?,
+        freeze_at: time("freeze_at", round.freeze_at)?,
+        thaw_at: time("thaw_at", round.thaw_at)?,
+        window_seconds,
+    };
+    let is_bounded = round.begins != Time::ALWAYS;
+    if rules.mode == Mode::Icpc && !is_bounded {
+        return Err(Mistake::IcpcNeedsBegin.into());
     }
+    if rules.window_seconds.is_some() && round.ends == Time::NEVER {
+        return Err(Mistake::PersonalTimeNeedsEnd.into());
+    }
+    if rules.freeze_at != Time::NEVER && rules.thaw_at < rules.freeze_at {
+        return Err(Mistake::ThawOrder.into());
+    }
+    let is_changed = (rules.freeze_at, rules.thaw_at) != (round.freeze_at, round.thaw_at);
+    if is_changed && !access.own {
+        return Err(Refusal::FreezeOwner.into());
+    }
+    Ok(rules)
 }
 
 /// `POST /rounds/{id}/rules`.
 pub async fn edit(
-    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(fields)): Checked<
+    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(form)): Checked<
         ManagedRound,
-        Form<Fields>,
+        Form<Repeated>,
     >,
 ) -> Page {
     let id = round.id;
     let mut tx = app.db.begin().await?;
     let round = contest::round(&mut tx, id).await?;
     let round = round.ok_or(PageError::NotFound)?;
-    let rules = fields.read(&round, view.access)?;
+    let rules = read(&form, &round, view.access)?;
     contest::update_rules(&mut tx, id, &rules).await?;
+    if let Some(rules) = submission_rules::read(&form, &app.languages)? {
+        db::submission_rules::set_of_round(&mut tx, id, &rules).await?;
+    }
     tx.commit().await?;
     app.live.contest_changed(view.contest.id);
     Ok(Redirect::to(&format!("/rounds/{id}")).into_response())

@@ -16,7 +16,13 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::text::{self, t};
 use maud::{Markup, Render, html};
+use std::cmp::Reverse;
 use std::sync::Arc;
+
+/// The maximum number of answers that a notice shows.
+const MAX_NOTICES: usize = 3;
+/// The maximum length of each of them, in characters.
+const EXCERPT: usize = 300;
 
 /// Rejects a disqualified participant, with the reason.
 fn check_participant(one: &Participant) -> Page<()> {
@@ -55,11 +61,31 @@ pub struct ContestView {
     pub news: News,
 }
 
+/// The beginning of an answer or announcement in a notice.
+fn excerpt(one: &Clarification) -> Markup {
+    let text = one.answer.as_deref().unwrap_or_default();
+    let rest = text
+        .char_indices()
+        .nth(EXCERPT)
+        .map_or("", |(at, _)| &text[at..]);
+    html! {
+        p.text {
+            @if one.is_announcement() { b { (t::Announcement) ": " } }
+            @else { b { (t::ClarificationAnswer) ": " } }
+            @if let Some(label) = &one.label { b { (label) } " " }
+            (&text[..text.len() - rest.len()])
+            @if !rest.is_empty() { "…" }
+        }
+    }
+}
+
 /// The items that wait for a viewer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct News {
     /// Answers and announcements that the viewer has not read.
     pub unread: usize,
+    /// The latest of them.
+    latest: Vec<Clarification>,
     /// Questions that wait for the staff; staff only.
     pub unanswered: usize,
 }
@@ -116,16 +142,19 @@ impl ContestView {
         let rows = clarification::news(&app.db, self.contest.id, user, participant, all).await?;
         if all {
             return Ok(News {
-                unread: 0,
                 unanswered: rows.len(),
+                ..News::default()
             });
         }
         let now = Time::now();
-        let unread = rows
-            .iter()
-            .filter(|one| self.seen(one, now).answer && self.is_unread(one));
+        let mut unread: Vec<Clarification> = rows
+            .into_iter()
+            .filter(|one| self.seen(one, now).answer && self.is_unread(one))
+            .collect();
+        unread.sort_by_key(|one| Reverse(self.shown_at(one)));
         Ok(News {
-            unread: unread.count(),
+            unread: unread.len(),
+            latest: unread.into_iter().take(MAX_NOTICES).collect(),
             unanswered: 0,
         })
     }
@@ -188,11 +217,26 @@ impl ContestView {
 
     /// A notice about the items that wait for the viewer.
     pub fn notice(&self) -> Markup {
-        let News { unread, unanswered } = self.news;
+        let News {
+            unread,
+            unanswered,
+            ref latest,
+        } = self.news;
         let root = format!("/contests/{}/clarifications", self.contest.id);
+        let until = latest.iter().filter_map(|one| self.shown_at(one)).max();
         html! {
             @if unread > 0 {
-                p.notice { a href=(root) { (t::ClarificationsUnread { count: unread }) } }
+                div.notice {
+                    p { a href=(root) { (t::ClarificationsUnread { count: unread }) } }
+                    @for one in latest { (excerpt(one)) }
+                    // The button must not mark answers as read that the notice does not show.
+                    @if unread == latest.len() && let Some(until) = until {
+                        form method="post" action={ (root) "/read" } {
+                            input type="hidden" name="until" value=(until.0);
+                            button.second { (t::ClarificationsRead) }
+                        }
+                    }
+                }
             }
             @if unanswered > 0 {
                 p.notice {
@@ -282,9 +326,17 @@ impl ContestView {
             h1 { (name) }
             (self.tabs(session, &root))
             (self.exclusion())
-            // The script replaces the content.
-            div role="status" data-notice={ (root) "/clarifications/notice" }
-                data-stream={ (root) "/clarifications/live" } { (self.notice()) }
+            (self.notice_box())
+        }
+    }
+
+    /// The part of a page with the notice, whose content the script replaces.
+    pub fn notice_box(&self) -> Markup {
+        let root = format!("/contests/{}/clarifications", self.contest.id);
+        html! {
+            div role="status" data-notice={ (root) "/notice" } data-stream={ (root) "/live" } {
+                (self.notice())
+            }
         }
     }
 

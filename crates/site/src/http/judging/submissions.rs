@@ -10,7 +10,8 @@ use crate::core::visibility::Visible;
 use crate::db::contest::RoundProblem;
 use crate::db::judgement::{self, Past};
 use crate::db::participant;
-use crate::db::submission::{self, Filter, Kind, Submission};
+use crate::db::submission::{self, Filter, HandedIn, Kind, Submission};
+use crate::http::contests::news;
 use crate::http::contests::notices::notices;
 use crate::http::contests::view::ContestView;
 use crate::http::contests::view::Viewed;
@@ -30,7 +31,7 @@ use crate::text::{self, Message, t};
 use axum::extract::{Form, Path, Query};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Redirect};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -83,12 +84,17 @@ pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page
     };
     let list = submission::page(&app.db, filter, PAGE_ROWS).await?;
     let list = looked_at(&app, &session, list).await?;
+    let banner = news::banner(&app, &session).await?;
     let title: &dyn Message = if is_admin {
         &t::SubmissionsAll
     } else {
         &t::YourSubmissions
     };
-    let main = html! { h1 { (title) } (parts::submissions(&list, Some("/submissions"))) };
+    let main = html! {
+        h1 { (title) }
+        (banner)
+        (parts::submissions(&list, Some("/submissions")))
+    };
     Ok(page(&session, title, main).into_response())
 }
 
@@ -134,6 +140,12 @@ pub async fn of_contest(
 pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Protocol> {
     let details = judgement::details(&app.db, judgement).await?;
     let verdict = details.as_ref().and_then(|details| details.verdict);
+    // Which test has failed first is known at the end.
+    let is_done = details.as_ref().is_some_and(|one| one.protocol.is_some());
+    let visible = Visible {
+        first: visible.first && is_done,
+        ..visible
+    };
     let protocol = match details.and_then(|details| details.protocol) {
         Some(text) => serde_json::from_str(&text)
             .map_err(|error| InternalError::Protocol { judgement, error })?,
@@ -146,12 +158,7 @@ pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Proto
             ..Protocol::default()
         },
     };
-    let protocol = protocol.of_verdict(verdict);
-    Ok(if visible.protocol {
-        protocol
-    } else {
-        protocol.initial_part()
-    })
+    Ok(protocol.of_verdict(verdict).seen(visible))
 }
 
 /// The judgement whose protocol the staff sees.
@@ -188,11 +195,12 @@ async fn piece(
     let fault = details.and_then(|details| details.fault);
     let running = app.live.progress(shown);
     let protocol = protocol(app, shown, visible).await?;
+    let handed_in = submission::handed_in(&app.db, id).await?;
     let is_open =
         visible.faults && (one.awaits_result(visible) || judgement::is_open(&app.db, id).await?);
     let main = html! {
         div data-live {
-            (facts(one, round_problem, visible))
+            (facts(one, round_problem, visible, handed_in.as_ref()))
             @if history.len() > 1 { (past(&history, id, shown)) }
             @if visible.faults && let Some(fault) = fault {
                 h2 { (t::SubmissionJudgeFailed) } pre tabindex="0" { "\n" (fault) }
@@ -218,6 +226,23 @@ async fn piece(
     })
 }
 
+/// The contest of a submission, if the viewer may see it.
+async fn contest_of(
+    app: &App,
+    session: &Session,
+    problem: Option<&RoundProblem>,
+) -> Page<Option<ContestView>> {
+    let Some(problem) = problem else {
+        return Ok(None);
+    };
+    match ContestView::find(app, session, problem.contest_id).await {
+        Ok(view) => Ok(Some(view)),
+        // A former member still sees earlier submissions.
+        Err(PageError::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// `GET /submissions/{id}`.
 pub async fn show(
     Ctx { app, session }: Ctx,
@@ -238,6 +263,10 @@ pub async fn show(
     let main = html! {
         (crumbs(&[("/submissions", &t::Submissions)], format!("#{id}")))
         h1 { (title) }
+        @match contest_of(&app, &session, round_problem.as_ref()).await? {
+            Some(view) => (view.notice_box()),
+            None => (news::banner(&app, &session).await?),
+        }
         (piece.main)
         @if visible.manage { (actions(&one, piece.is_open)) }
         h2 { (t::SubmitSource) }
@@ -262,7 +291,12 @@ pub async fn show(
     Ok(answer.into_response())
 }
 
-fn facts(one: &Submission, round_problem: Option<&RoundProblem>, visible: Visible) -> Markup {
+fn facts(
+    one: &Submission,
+    round_problem: Option<&RoundProblem>,
+    visible: Visible,
+    handed_in: Option<&HandedIn>,
+) -> Markup {
     html! {
         dl.facts {
             dt { (t::Problem) }
@@ -277,6 +311,13 @@ fn facts(one: &Submission, round_problem: Option<&RoundProblem>, visible: Visibl
             dt { (t::User) } dd { (one.user_name) " (" (one.login) ")" }
             dt { (t::Language) } dd { (one.language) }
             dt { (t::Time) } dd { (time(one.submitted_at)) }
+            @if let Some(how) = handed_in {
+                dt { (t::SubmissionHandedIn) }
+                dd {
+                    @if visible.manage { (how.handed_in_by) } @else { (t::SubmissionByStaff) }
+                    ": " (how.handed_in_for)
+                }
+            }
             dt { (t::Result) }
             dd #result {
                 (parts::status(one, visible))
@@ -419,11 +460,17 @@ pub async fn download(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
 
 /// `GET /submissions/{id}/live`.
 pub async fn live(Ctx { app, session }: Ctx, client: Client, Path(id): Path<i64>) -> Page {
-    let (_, _, visible) = find(&app, &session, id).await?;
+    let (_, round_problem, visible) = find(&app, &session, id).await?;
     let seat = Seat::of(&app, &session, &client)?;
     let concerns = move |change: &Change| change.submission == id;
+    let contest = contest_of(&app, &session, round_problem.as_ref()).await?;
+    let notices = match contest {
+        Some(view) => notices(&app, view).boxed(),
+        None => stream::pending().boxed(),
+    };
     if visible.faults {
-        return Ok(seat.events(&app, concerns));
+        let events = changes(app.live.subscribe(), "change", concerns);
+        return Ok(seat.respond(stream::select(events, notices)));
     }
     let receiver = app.live.subscribe();
     let look = move || {
@@ -434,7 +481,8 @@ pub async fn live(Ctx { app, session }: Ctx, client: Client, Path(id): Path<i64>
             Ok((digest(&piece.main), piece.is_live))
         }
     };
-    Ok(seat.respond(differences(receiver, concerns, look).await?))
+    let events = differences(receiver, concerns, look).await?;
+    Ok(seat.respond(stream::select(events, notices)))
 }
 
 /// The viewer and the members of the viewer's team.

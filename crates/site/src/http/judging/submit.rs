@@ -2,7 +2,9 @@
 
 use crate::app::App;
 use crate::core::source::{MAX_SOURCE, safe_name};
+use crate::core::submission_rules::{Breach, Made, SubmissionRules};
 use crate::core::time::Time;
+use crate::db;
 use crate::db::api_token;
 use crate::db::contest::{self, MemberRole, RoundProblem};
 use crate::db::judgement::{self, NewJudgement};
@@ -10,6 +12,7 @@ use crate::db::participant;
 use crate::db::problem::{self, Problem};
 use crate::db::submission::{self, Filter, Kind, NewSubmission};
 use crate::http::contests::clocks;
+use crate::http::contests::submission_rules::{facts, rejection};
 use crate::http::contests::view::ContestView;
 use crate::http::contests::view::{ViewedProblem, check_user};
 use crate::http::problems;
@@ -60,7 +63,10 @@ impl Rejected {
     }
 
     fn concerns_language(&self) -> bool {
-        matches!(self.why, Mistake::NoLanguage | Mistake::LanguageMissing)
+        matches!(
+            self.why,
+            Mistake::NoLanguage | Mistake::LanguageMissing | Mistake::LanguageNotAllowed
+        )
     }
 
     fn respond(&self, page: Html<String>) -> Response {
@@ -73,8 +79,16 @@ fn mistake(id: &str, why: &Mistake) -> Markup {
     html! { p.bad id=(id) role="alert" { (*why.message()) } }
 }
 
-/// The form. `last` is the language of the user's last submission.
-fn form(app: &App, last: Option<&str>, staff: bool, rejected: Option<&Rejected>) -> Markup {
+/// The form. `last` is the language of the user's last submission, and `rules` are those of the
+/// round.
+fn form(
+    app: &App,
+    last: Option<&str>,
+    staff: bool,
+    rejected: Option<&Rejected>,
+    rules: &SubmissionRules,
+) -> Markup {
+    let is_allowed = |language: &&Language| rules.allows(&language.name);
     let last = rejected.map_or(last, |one| Some(&one.language));
     let of_language = rejected.filter(|one| one.concerns_language());
     let of_code = rejected.filter(|one| !one.concerns_language());
@@ -87,7 +101,7 @@ fn form(app: &App, last: Option<&str>, staff: bool, rejected: Option<&Rejected>)
                         aria-invalid=[of_language.map(|_| "true")]
                         aria-describedby=[of_language.map(|_| "language-mistake")] {
                         option value="" { (t::SubmitByName) }
-                        @for language in &app.languages {
+                        @for language in app.languages.iter().filter(is_allowed) {
                             option value=(language.name) data-language=(language.name)
                                 data-extensions=(language.suite.sources.extensions.join(" "))
                                 data-default[language.suite.default]
@@ -135,11 +149,15 @@ pub async fn last_language(app: &App, user: i64) -> Page<Option<String>> {
 }
 
 impl Sent<'_> {
-    /// The language of a source. Checks its size.
+    /// The language of a source. Checks it by the rules of a round, and checks its size.
     ///
     /// # Errors
     /// The source is not accepted.
-    pub fn check<'a>(app: &'a App, upload: &Upload) -> Result<&'a Language, Mistake> {
+    pub fn check<'a>(
+        app: &'a App,
+        upload: &Upload,
+        rules: &SubmissionRules,
+    ) -> Result<&'a Language, Mistake> {
         let language = match upload.field("language") {
             "" => of_source(&app.languages, &upload.file_name, &upload.content)
                 .ok_or(Mistake::NoLanguage),
@@ -157,15 +175,33 @@ impl Sent<'_> {
         if bytes > MAX_SOURCE {
             return Err(Mistake::LargeSource { bytes: MAX_SOURCE });
         }
-        Ok(language)
+        let language = match rules.allows(&language.name) || !upload.field("language").is_empty() {
+            true => language,
+            // The default version of a language may be forbidden, and a different one allowed.
+            false => {
+                let is_version = |one: &&Language| {
+                    one.suite.language == language.suite.language && rules.allows(&one.name)
+                };
+                app.languages.iter().find(is_version).unwrap_or(language)
+            }
+        };
+        match rules.check_source(&language.name, bytes) {
+            Ok(()) => Ok(language),
+            Err(Breach::Size { max_bytes }) => Err(Mistake::LargeSource { bytes: max_bytes }),
+            Err(_) => Err(Mistake::LanguageNotAllowed),
+        }
     }
 
     /// The source of a form with the fields `language`, `file` and `code`.
     ///
     /// # Errors
     /// The source is not accepted.
-    pub fn of(app: &App, upload: Upload) -> Result<Sent<'_>, Mistake> {
-        let language = Sent::check(app, &upload)?;
+    pub fn of<'a>(
+        app: &'a App,
+        upload: Upload,
+        rules: &SubmissionRules,
+    ) -> Result<Sent<'a>, Mistake> {
+        let language = Sent::check(app, &upload, rules)?;
         let is_ignored = !upload.field("ignored").is_empty();
         let (file_name, content) = if upload.content.is_empty() {
             // Browsers send the line ends of text fields as CR LF.
@@ -193,6 +229,8 @@ struct Target {
     round_problem_id: Option<i64>,
     /// The contest, and whether the user manages it.
     contest: Option<(i64, bool)>,
+    /// The rules of the round.
+    rules: SubmissionRules,
     priority: i64,
     kind: Kind,
 }
@@ -227,6 +265,10 @@ async fn insert(
                 contest::join(&mut tx, contest, user_id, MemberRole::Contestant, now).await?;
             }
             let found = participant::ensure(&mut tx, contest, user_id, is_staff).await?;
+            if let Some(problem) = target.round_problem_id {
+                let made = db::submission_rules::made(&mut tx, found.id, problem).await?;
+                target.rules.check_made(made, now).map_err(rejection)?;
+            }
             Some(found.id)
         }
         None => None,
@@ -280,7 +322,7 @@ async fn problem_page(
     let main = html! {
         (crumbs(&[("/problems", &t::Problems), (&address, &problem.name)], t::Submit))
         h1 { (t::SubmitTo { problem: &problem.name }) }
-        (form(app, last.as_deref(), false, rejected))
+        (form(app, last.as_deref(), false, rejected, &SubmissionRules::default()))
     };
     Ok(editor_page(session, t::Submit, main))
 }
@@ -291,7 +333,7 @@ pub async fn to_problem(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Mu
     let (problem, access) = problems::find(&app, &session, id).await?;
     session.user_id()?;
     let upload = Upload::read(form).await?;
-    if let Err(why) = Sent::check(&app, &upload)
+    if let Err(why) = Sent::check(&app, &upload, &SubmissionRules::default())
         && access.submit
     {
         let rejected = Rejected::of(upload, why);
@@ -319,16 +361,27 @@ pub async fn send_to_problem(
     }
     let version = problem::current_version(&app.db, problem.id).await?;
     let version = version.ok_or(PageError::NotFound)?;
-    let sent = Sent::of(app, upload)?;
+    let sent = Sent::of(app, upload, &SubmissionRules::default())?;
     let target = Target {
         problem_id: id,
         version_id: version.id,
         round_problem_id: None,
         contest: None,
+        rules: SubmissionRules::default(),
         priority: judgement::PRACTICE,
         kind: Kind::Normal,
     };
     insert(app, session, sent, target, key).await
+}
+
+/// The rules for a viewer. The staff may test the contest without them.
+async fn rules(app: &App, view: &ContestView, problem: &RoundProblem) -> Page<SubmissionRules> {
+    if view.access.manage {
+        return Ok(SubmissionRules::default());
+    }
+    let own = db::submission_rules::of_problem(&app.db, problem.id).await?;
+    let of_round = db::submission_rules::of_round(&app.db, problem.round_id).await?;
+    Ok(own.in_round(of_round))
 }
 
 /// `GET /round-problems/{id}/submit`.
@@ -347,13 +400,19 @@ async fn round_page(
     let last = last_language(app, session.user_id()?).await?;
     let times = view.times(problem.round_id, problem.schedule());
     let name = format!("{} {}", problem.label, problem.name);
+    let rules = rules(app, view, problem).await?;
+    let made = match &view.participant {
+        Some(one) => db::submission_rules::made(&app.db, one.id, problem.id).await?,
+        None => Made::default(),
+    };
     let main = html! {
         (view.top(session, Some(&name)))
         @let link = html! { a href={ "/round-problems/" (problem.id) } { (name) } };
         h2 { (t::SubmitTo { problem: link }) }
         (clocks::state(view, &times, Time::now()))
         @if view.submits(problem) {
-            (form(app, last.as_deref(), view.access.manage, rejected))
+            (facts(&rules, made, Time::now()))
+            (form(app, last.as_deref(), view.access.manage, rejected, &rules))
         } @else if view.check_participant().is_ok() {
             (empty(t::RefusalRoundNotOpen, None))
         }
@@ -369,7 +428,8 @@ pub async fn to_round(
     let id = problem.id;
     session.user_id()?;
     let upload = Upload::read(form).await?;
-    if let Err(why) = Sent::check(&app, &upload)
+    let rules = rules(&app, &view, &problem).await?;
+    if let Err(why) = Sent::check(&app, &upload, &rules)
         && view.submits(&problem)
     {
         let rejected = Rejected::of(upload, why);
@@ -397,7 +457,8 @@ pub async fn send_to_round(
     if !view.submits(&problem) {
         return Err(Refusal::RoundNotOpen.into());
     }
-    let sent = Sent::of(app, upload)?;
+    let rules = rules(app, &view, &problem).await?;
+    let sent = Sent::of(app, upload, &rules)?;
     let kind = if view.access.manage && sent.is_ignored {
         Kind::Ignored
     } else {
@@ -408,6 +469,7 @@ pub async fn send_to_round(
         version_id: problem.version_id,
         round_problem_id: Some(id),
         contest: Some((problem.contest_id, view.access.manage)),
+        rules,
         priority: judgement::CONTEST,
         kind,
     };

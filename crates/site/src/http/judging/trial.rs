@@ -3,6 +3,7 @@
 use super::submit::{Sent, last_language};
 use crate::app::App;
 use crate::core::package::Manifest;
+use crate::core::submission_rules::SubmissionRules;
 use crate::db::problem;
 use crate::http::contests::view::ContestView;
 use crate::http::problems;
@@ -142,7 +143,7 @@ async fn try_out(app: &App, session: &Session, place: &Place, form: Multipart) -
     if input.len() > MAX_INPUT {
         return Err(Mistake::LargeInput { bytes: MAX_INPUT }.into());
     }
-    let sent = Sent::of(app, upload)?;
+    let sent = Sent::of(app, upload, &SubmissionRules::default())?;
     let admitted = app.limits.tries.admit(user, Instant::now());
     admitted.map_err(PageError::TooOften)?;
     let trial = Trial {

@@ -446,6 +446,15 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
             "ranking_from": "",
         },
         "/language" => form! {"language": "de"},
+        "/participants/{id}/hand-in" => Fields::Parts(
+            vec![
+                ("problem", id("round-problems", random).to_string()),
+                ("language", String::new()),
+                ("submitted_at", String::new()),
+                ("reason", word),
+            ],
+            Some(("a.py", SOURCE.into())),
+        ),
         "/participants/{id}/disqualify" => form! { "reason": word },
         "/participants/{id}" => form! {
             "name": word, "organization": "", "group_name": "", "delay": 0, "extra": 1,
@@ -486,6 +495,9 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         "/rounds/{id}/problems" => form! {
             "problem": id("problems", random), "label": word, "final_method": "best",
             "reveal": "nothing",
+        },
+        "/rounds/{id}/extend" => form! {
+            "more_minutes": 5, "reason": word, "ends": Time::NEVER.0,
         },
         "/rounds/{id}/rules" => form! {
             "mode": "points", "penalty_minutes": 20, "window_minutes": "",

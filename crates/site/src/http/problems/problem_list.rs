@@ -5,6 +5,7 @@ use crate::core::access::{self, Viewer};
 use crate::core::search::Search;
 use crate::db::problem::{self, Problem, Visibility};
 use crate::db::{self, Db};
+use crate::http::contests::news;
 use crate::http::web::context::Ctx;
 use crate::http::web::error::Page;
 use crate::http::web::layout::page;
@@ -94,6 +95,7 @@ pub async fn list(
     let is_search = !search.pattern().is_empty();
     let main = html! {
         h1 { (t::Problems) }
+        (news::banner(&app, &session).await?)
         @if viewer.is_teacher() { p { (button_link("/problems/new", t::ProblemsAdd)) } }
         @if is_search || !problems.is_empty() { (search_form("/problems", &search)) }
         @if problems.is_empty() {

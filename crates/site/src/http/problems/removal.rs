@@ -8,7 +8,7 @@ use crate::core::time::Time;
 use crate::core::work::Work;
 use crate::db::contest::{self, MemberRole, Round, RoundFields, RoundProblemFields, Visibility};
 use crate::db::submission::{self, Kind};
-use crate::db::{Tx, clarification, problem};
+use crate::db::{Tx, clarification, problem, submission_rules};
 use crate::http::accounts::sign_in::check_password;
 use crate::http::contests::view::ContestView;
 use crate::http::contests::view::{Managed, ManagedRound};
@@ -162,6 +162,8 @@ fn fields(round: &Round) -> RoundFields {
 async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
     let copy = contest::insert_round(tx, contest, &fields(round)).await?;
     contest::update_rules(tx, copy, &round.rules()).await?;
+    let rules = submission_rules::of_round(&mut *tx, round.id).await?;
+    submission_rules::set_of_round(tx, copy, &rules).await?;
     let mut labels: Vec<String> = Vec::new();
     for one in contest::problems_of_round(&mut *tx, round.id).await? {
         // Rounds of earlier versions of the site may have equal labels.
@@ -176,6 +178,8 @@ async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
         };
         let id = contest::insert_round_problem(tx, copy, one.problem_id, &fields).await?;
         contest::set_colour(tx, id, &one.colour).await?;
+        let rules = submission_rules::of_problem(&mut *tx, one.id).await?;
+        submission_rules::set_of_problem(tx, id, &rules).await?;
     }
     Ok(copy)
 }

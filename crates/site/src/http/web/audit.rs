@@ -193,7 +193,7 @@ pub async fn show(Admin { app, session, .. }: Admin, Query(filter): Query<Filter
                     span translate="no" { (one.action) }
                     @if one.status >= 400 { " " span.bad { (t::AuditRefused) } }
                 }
-                td { (one.object) }
+                td { (one.object) @if !one.detail.is_empty() { " " span.muted { (one.detail) } } }
             } } }
         } }
         @if entries.is_empty() { p.muted { (t::AuditEmpty) } }

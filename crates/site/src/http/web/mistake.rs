@@ -6,7 +6,8 @@ use crate::core::roster::{
     EncodingError, FileError, LineError, MAX_BYTES, MAX_LINES, MAX_PASSWORDS, MAX_TEAM_NAME,
     RosterError,
 };
-use crate::text::{Message, t};
+use crate::core::time::Time;
+use crate::text::{self, Message, t};
 use axum::extract::multipart::MultipartError;
 use millibox_package::Fault;
 
@@ -76,6 +77,15 @@ pub enum Mistake {
         /// The text.
         text: String,
     },
+    /// A number is out of range.
+    NumberRange {
+        /// The text.
+        text: String,
+        /// The largest number.
+        max: i64,
+    },
+    /// The rules of the round or the problem do not allow the language.
+    LanguageNotAllowed,
     /// Another problem of the round has the label.
     LabelTaken {
         /// The label of the other problem.
@@ -91,6 +101,18 @@ pub enum Mistake {
     IcpcNeedsBegin,
     /// A round with a personal time has no end.
     PersonalTimeNeedsEnd,
+    /// A round cannot last that much longer.
+    MoreMinutes {
+        /// The maximum number of minutes.
+        max: i64,
+    },
+    /// The time of a file that the staff hands in is not within the participant's round.
+    HandInTime {
+        /// When the round begins for the participant.
+        from: Time,
+        /// When it ends, or now.
+        until: Time,
+    },
     /// The thaw comes before the freeze.
     ThawOrder,
     /// A text is not a colour.
@@ -195,7 +217,8 @@ impl Mistake {
             }
             Mistake::Time { text }
             | Mistake::TimeSkipped { text, .. }
-            | Mistake::Number { text } => {
+            | Mistake::Number { text }
+            | Mistake::NumberRange { text, .. } => {
                 return value.trim() == text;
             }
             Mistake::UnknownZone { .. } => &["time_zone"],
@@ -214,6 +237,8 @@ impl Mistake {
             Mistake::PersonalTime | Mistake::PersonalTimeNeedsEnd => &["window_minutes"],
             Mistake::Penalty => &["penalty_minutes"],
             Mistake::IcpcNeedsBegin => &["mode"],
+            Mistake::MoreMinutes { .. } => &["more_minutes"],
+            Mistake::HandInTime { .. } => &["submitted_at"],
             Mistake::ThawOrder => &["thaw_at"],
             Mistake::Colour => &["colour"],
             Mistake::Minutes => &["delay", "extra", "penalty"],
@@ -226,7 +251,9 @@ impl Mistake {
             Mistake::ConfirmLogin { .. } => &["confirm"],
             Mistake::TokenDays { .. } => &["days"],
             Mistake::ZeroByte { field: wrong } => return field == wrong,
-            Mistake::NoLanguage | Mistake::LanguageMissing => &["language"],
+            Mistake::NoLanguage | Mistake::LanguageMissing | Mistake::LanguageNotAllowed => {
+                &["language"]
+            }
             Mistake::NoSource | Mistake::LargeSource { .. } => &["code"],
             Mistake::TextLength { .. } => &["text", "answer", "description", "reason"],
             Mistake::PrintLength { .. } => &["text"],
@@ -270,11 +297,18 @@ impl Mistake {
             Mistake::TimeSkipped { text, zone } => Box::new(t::MistakeTimeSkipped { text, zone }),
             Mistake::UnknownZone { name } => Box::new(t::MistakeUnknownZone { name }),
             Mistake::Number { text } => Box::new(t::MistakeNumber { text }),
+            Mistake::NumberRange { text, max } => Box::new(t::MistakeNumberRange { text, max }),
+            Mistake::LanguageNotAllowed => Box::new(t::MistakeLanguageNotAllowed),
             Mistake::RoundOrder => Box::new(t::MistakeRoundOrder),
             Mistake::PersonalTime => Box::new(t::MistakePersonalTime),
             Mistake::Penalty => Box::new(t::MistakePenalty),
             Mistake::IcpcNeedsBegin => Box::new(t::MistakeIcpcNeedsBegin),
             Mistake::PersonalTimeNeedsEnd => Box::new(t::MistakePersonalTimeNeedsEnd),
+            Mistake::MoreMinutes { max } => Box::new(t::MistakeMoreMinutes { max }),
+            Mistake::HandInTime { from, until } => Box::new(t::MistakeHandInTime {
+                from: clock(*from),
+                until: clock(*until),
+            }),
             Mistake::ThawOrder => Box::new(t::MistakeThawOrder),
             Mistake::Colour => Box::new(t::MistakeColour),
             Mistake::Minutes => Box::new(t::MistakeMinutes),
@@ -313,6 +347,12 @@ impl Mistake {
             _ => Vec::new(),
         }
     }
+}
+
+/// A time in the zone of the page.
+fn clock(time: Time) -> String {
+    let local = text::zone().local(time);
+    local.map_or(time.to_string(), |local| local.to_string())
 }
 
 fn account(error: AccountError) -> Box<dyn Message> {

@@ -32,6 +32,7 @@ pub mod parts;
 pub mod quota;
 pub mod refill;
 pub mod refusal;
+pub mod repeated;
 pub mod session;
 pub mod storable;
 pub mod upload;

@@ -155,6 +155,9 @@ pub fn status(submission: &Submission, visible: Visible) -> Markup {
     if submission.state == State::Done && visible.verdict {
         return html! { @if let Some(found) = submission.verdict { (verdict(found)) } };
     }
+    if !visible.initial {
+        return html! { span.chip { (t::StatusReceived) } };
+    }
     if submission.state == State::Cancelled {
         return html! { span.muted { (t::StatusNotJudged) } };
     }

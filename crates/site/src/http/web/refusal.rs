@@ -51,6 +51,17 @@ pub enum Refusal {
     RoundOver,
     /// The round does not accept submissions now.
     RoundNotOpen,
+    /// The round does not run, or has no end.
+    RoundNotRunning,
+    /// The end of the round has changed since the form was shown.
+    EndChanged,
+    /// The participant has made all submissions that the rules allow.
+    NoSubmissionsLeft {
+        /// The number.
+        max: i64,
+    },
+    /// A team has no member that could be the author of a submission.
+    TeamWithoutMembers,
     /// Only owners may change the times of the freeze.
     FreezeOwner,
     /// Only owners may thaw the ranking.
@@ -121,6 +132,10 @@ impl Refusal {
             Refusal::Disqualified { reason } => Box::new(t::RefusalDisqualifiedFor { reason }),
             Refusal::RoundOver => Box::new(t::RefusalRoundOver),
             Refusal::RoundNotOpen => Box::new(t::RefusalRoundNotOpen),
+            Refusal::RoundNotRunning => Box::new(t::RefusalRoundNotRunning),
+            Refusal::EndChanged => Box::new(t::RefusalEndChanged),
+            Refusal::NoSubmissionsLeft { max } => Box::new(t::RefusalNoSubmissionsLeft { max }),
+            Refusal::TeamWithoutMembers => Box::new(t::RefusalTeamWithoutMembers),
             Refusal::FreezeOwner => Box::new(t::RefusalFreezeOwner),
             Refusal::ThawOwner => Box::new(t::RefusalThawOwner),
             Refusal::InQueue => Box::new(t::RefusalInQueue),

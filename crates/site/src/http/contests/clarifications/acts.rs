@@ -112,7 +112,7 @@ pub fn number(text: &str) -> Page<Option<i64>> {
 }
 
 /// Notifies pages that a clarification is new or has changed.
-async fn tell(app: &App, contest: i64, id: i64, before: Option<Clarification>) -> Page<()> {
+pub async fn tell(app: &App, contest: i64, id: i64, before: Option<Clarification>) -> Page<()> {
     let after = clarification::by_id(&app.db, -1, id).await?;
     app.live.noted(Note {
         contest,

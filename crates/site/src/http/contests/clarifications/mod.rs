@@ -2,9 +2,10 @@
 
 mod acts;
 
-pub use acts::{Choice, find, listed, problems, put_announcement, put_answer, put_question};
+pub use acts::{Choice, find, listed, problems, put_announcement, put_answer, put_question, tell};
 
 use super::view::ContestView;
+use crate::core::back::Back;
 use crate::core::clarification::{MAX_CANNED, MAX_CANNED_TEXT, MAX_TEXT, Seen};
 use crate::core::time::Time;
 use crate::db::clarification::{self, Audience, Clarification, Show};
@@ -14,11 +15,13 @@ use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
 use crate::http::web::mistake::Mistake;
-use crate::http::web::parts::{empty, time};
+use crate::http::web::parts::{address, empty, time};
 use crate::http::web::session::Session;
 use crate::text::{Message, t};
 use acts::number;
 use axum::extract::{Form, Path, Query};
+use axum::http::HeaderMap;
+use axum::http::header::REFERER;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, Render, html};
 use serde::Deserialize;
@@ -214,6 +217,13 @@ pub async fn announce(
     Ok(Redirect::to(&format!("/contests/{id}/clarifications")).into_response())
 }
 
+/// The page on which the viewer has pressed a button that many pages have.
+fn page_before(headers: &HeaderMap) -> Back {
+    let before = headers.get(REFERER).and_then(|value| value.to_str().ok());
+    let path = before.and_then(|before| before.strip_prefix(&address("")));
+    path.map_or(Back::default(), |path| path.to_owned().into())
+}
+
 /// The fields of `POST /contests/{id}/clarifications/read`.
 #[derive(Deserialize)]
 pub struct Read {
@@ -222,6 +232,7 @@ pub struct Read {
 
 /// `POST /contests/{id}/clarifications/read`: records what the page has shown.
 pub async fn read(
+    headers: HeaderMap,
     Checked(Viewed(Ctx { app, session }, view), Form(form)): Checked<Viewed, Form<Read>>,
 ) -> Page {
     let id = view.contest.id;
@@ -230,7 +241,8 @@ pub async fn read(
     let mut tx = app.db.begin().await?;
     clarification::see(&mut tx, id, user, until).await?;
     tx.commit().await?;
-    Ok(Redirect::to(&format!("/contests/{id}/clarifications")).into_response())
+    let list = format!("/contests/{id}/clarifications");
+    Ok(Redirect::to(page_before(&headers).or(&list)).into_response())
 }
 
 /// `GET /clarifications/{id}`.
