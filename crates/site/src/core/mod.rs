@@ -10,6 +10,7 @@ pub mod contest_file;
 pub mod failures;
 pub mod finals;
 pub mod freeze;
+pub mod grades;
 pub mod icpc;
 pub mod id_token;
 pub mod judgement;

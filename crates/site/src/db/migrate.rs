@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/014.sql"),
     include_str!("migrations/015.sql"),
     include_str!("migrations/016.sql"),
+    include_str!("migrations/030.sql"),
 ];
 
 /// Triggers that follow on the text of a migration, by its number.

@@ -5,7 +5,7 @@
 //! | `view` | a contest as its viewer may see it |
 //! | `overview` | the first page of a contest, which follows the times of its rounds |
 //! | `rounds`, `rules` | rounds and their problems; their scoring |
-//! | `members` | members and entry links |
+//! | `members`, `class_entry` | members and entry links; classes that become members |
 //! | `participants`, `clocks` | users and teams, and their own times |
 //! | `ranking` | the ranking and the statistics |
 //! | `clarifications`, `notices` | questions, answers and announcements; their news |
@@ -14,6 +14,7 @@
 
 pub mod balloons;
 pub mod clarifications;
+mod class_entry;
 pub mod clocks;
 pub mod contest_files;
 mod members;
@@ -103,6 +104,7 @@ pub fn routes() -> Router<Arc<App>> {
             "/contests/{id}/members",
             get(members::show).post(members::change),
         )
+        .route("/contests/{id}/classes", post(class_entry::add))
         .route("/contests/{id}/link", post(members::make_link))
         .route("/contests/{id}/link/delete", post(members::delete_link))
         .route(
