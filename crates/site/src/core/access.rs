@@ -60,22 +60,57 @@ impl ProblemAccess {
     }
 }
 
-/// Determines what a user may do with a problem outside contests.
-pub fn problem(viewer: Viewer, problem: &Problem) -> ProblemAccess {
+/// Determines what a user may do with a problem outside contests. `is_shown` states whether a class
+/// of the user shows the problem: its members see it and submit to it.
+pub fn problem(viewer: Viewer, problem: &Problem, is_shown: bool) -> ProblemAccess {
     let edit = viewer.is_admin() || viewer.id() == Some(problem.owner_id);
-    let view = edit
+    let general = edit
         || match problem.visibility {
             Visibility::Public => true,
             Visibility::ContestOnly => viewer.is_teacher(),
             Visibility::Private => false,
         };
+    let view = general || (is_shown && viewer.user.is_some());
     ProblemAccess {
         view,
         submit: view && viewer.user.is_some(),
-        attach: view && viewer.user.is_some(),
+        attach: general && viewer.user.is_some(),
         edit,
-        hidden_tags: edit || (view && viewer.is_teacher()),
+        hidden_tags: edit || (general && viewer.is_teacher()),
     }
+}
+
+/// Whether a user may show a problem to a class. The rule of the owner is also in SQL
+/// (`db/class.rs`): a problem that becomes private leaves the classes of other teachers.
+pub fn shows(viewer: Viewer, problem: &Problem, class_owner: i64) -> bool {
+    let is_effective = problem.visibility != Visibility::Private || problem.owner_id == class_owner;
+    self::problem(viewer, problem, false).attach && is_effective
+}
+
+/// Whether a user manages a class.
+pub fn class(viewer: Viewer, owner: i64) -> bool {
+    viewer.is_admin() || (viewer.is_teacher() && viewer.id() == Some(owner))
+}
+
+/// A user, and what connects a teacher with the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PupilTie {
+    /// The role of the user.
+    pub role: Role,
+    /// Whether the teacher has added the user.
+    pub is_created: bool,
+    /// Whether the user is a member of one of the teacher's classes.
+    pub is_in_class: bool,
+    /// Whether the user owns a problem or manages a contest.
+    pub is_manager: bool,
+}
+
+/// Whether a user is a pupil of the viewer. The viewer may then change the name and the password of
+/// the user, and so has all rights of the user. Therefore users with more rights than a contestant are no
+/// pupils, not even of administrators, which have other pages for them.
+pub fn pupil(viewer: Viewer, tie: PupilTie) -> bool {
+    let is_known = viewer.is_teacher() && (tie.is_created || tie.is_in_class);
+    tie.role == Role::User && !tie.is_manager && (viewer.is_admin() || is_known)
 }
 
 /// What a user may do in a contest.
@@ -287,6 +322,78 @@ mod tests {
     }
 
     #[test]
+    fn teacher_decides_on_own_pupils_without_rights() {
+        let (user, teacher, admin) = (Role::User, Role::Teacher, Role::Admin);
+        // Columns: role of the viewer; role of the other user, added by the viewer, in a class of
+        // the viewer, manages something; whether the user is a pupil.
+        let table = [
+            (None, user, true, true, false, false),
+            (Some(user), user, true, true, false, false),
+            (Some(teacher), user, false, false, false, false),
+            (Some(teacher), user, true, false, false, true),
+            (Some(teacher), user, false, true, false, true),
+            (Some(teacher), user, true, true, true, false),
+            (Some(teacher), teacher, true, true, false, false),
+            (Some(teacher), admin, true, true, false, false),
+            (Some(admin), user, false, false, false, true),
+            (Some(admin), user, false, false, true, false),
+            (Some(admin), admin, true, true, false, false),
+        ];
+        for (viewed_by, role, is_created, is_in_class, is_manager, expected) in table {
+            let tie = PupilTie {
+                role,
+                is_created,
+                is_in_class,
+                is_manager,
+            };
+            assert_eq!(
+                pupil(viewer(viewed_by), tie),
+                expected,
+                "{viewed_by:?} {tie:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn class_is_managed_by_its_owner_while_a_teacher() {
+        // The viewer is user 1.
+        let table = [
+            (None, 1, false),
+            (Some(Role::User), 1, false),
+            (Some(Role::Teacher), 1, true),
+            (Some(Role::Teacher), 2, false),
+            (Some(Role::Admin), 2, true),
+        ];
+        for (role, owner, expected) in table {
+            assert_eq!(class(viewer(role), owner), expected, "{role:?} {owner}");
+        }
+    }
+
+    #[test]
+    fn class_shows_problems_that_its_owner_may_use() {
+        let of = |visibility, owner_id| Problem {
+            id: 1,
+            name: String::new(),
+            label: String::new(),
+            visibility,
+            owner_id,
+        };
+        let (teacher, user) = (viewer(Some(Role::Teacher)), viewer(Some(Role::User)));
+        let (private, limited) = (Visibility::Private, Visibility::ContestOnly);
+        assert!(shows(teacher, &of(private, 1), 1));
+        assert!(!shows(teacher, &of(private, 2), 1));
+        assert!(shows(teacher, &of(limited, 2), 1));
+        assert!(!shows(viewer(Some(Role::Admin)), &of(private, 2), 3));
+        // A member sees a problem, and submits to it, and no more.
+        for visibility in [private, limited] {
+            let found = problem(user, &of(visibility, 2), true);
+            assert!(found.view && found.submit);
+            assert!(!found.attach && !found.edit && !found.hidden_tags);
+        }
+        assert!(!problem(viewer(None), &of(private, 2), true).view);
+    }
+
+    #[test]
     fn problem_is_seen_by_its_visibility() {
         let of = |visibility, owner_id| Problem {
             id: 1,
@@ -309,7 +416,7 @@ mod tests {
             (Some(Role::Admin), Visibility::Private, 2, "vsaeh"),
         ];
         for (role, visibility, owner, expected) in table {
-            let found = problem(viewer(role), &of(visibility, owner));
+            let found = problem(viewer(role), &of(visibility, owner), false);
             let flags = [
                 found.view,
                 found.submit,

@@ -11,6 +11,7 @@ pub mod extension;
 pub mod failures;
 pub mod finals;
 pub mod freeze;
+pub mod grades;
 pub mod icpc;
 pub mod id_token;
 pub mod judgement;

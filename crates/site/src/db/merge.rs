@@ -30,6 +30,24 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
         Fate::Kept("UPDATE problem SET owner_id = $2 WHERE owner_id = $1"),
     ),
     (
+        "users",
+        "created_by",
+        Fate::Kept("UPDATE users SET created_by = $2 WHERE created_by = $1"),
+    ),
+    (
+        "class",
+        "owner_id",
+        Fate::Kept("UPDATE class SET owner_id = $2 WHERE owner_id = $1"),
+    ),
+    (
+        "class_member",
+        "user_id",
+        Fate::Joined(&[
+            "UPDATE class_member SET user_id = $2 WHERE user_id = $1 AND class_id NOT IN
+                (SELECT class_id FROM class_member WHERE user_id = $2)",
+        ]),
+    ),
+    (
         "package_version",
         "created_by",
         Fate::Kept("UPDATE package_version SET created_by = $2 WHERE created_by = $1"),

@@ -15,6 +15,7 @@ pub mod audit;
 pub mod balloon;
 pub mod blob;
 pub mod clarification;
+pub mod class;
 pub mod contest;
 pub mod contest_file;
 pub mod credential;

@@ -256,6 +256,15 @@ pub async fn update(tx: &mut Tx, id: i64, fields: &Fields) -> Result<u64> {
     .await
 }
 
+/// Changes the group of a participant.
+pub async fn set_group(tx: &mut Tx, id: i64, group: &str) -> Result<u64> {
+    tx.execute(
+        "UPDATE participant SET group_name = $2 WHERE id = $1",
+        values![id, group],
+    )
+    .await
+}
+
 /// Disqualifies a participant for a reason, or with `None`, lets the participant take part again.
 pub async fn disqualify(tx: &mut Tx, id: i64, reason: Option<&str>) -> Result<u64> {
     tx.execute(

@@ -89,8 +89,8 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Problem>> {
     db.first(problems!("WHERE id = $1"), values![id]).await
 }
 
-/// Problems with ids above `after` that are public, belong to the user or, if `contest_only` is
-/// set, may be used in contests. `all` selects all problems.
+/// Problems with ids above `after` that are public, belong to the user, are shown to a class of the
+/// user or, if `contest_only` is set, may be used in contests. `all` selects all problems.
 pub async fn page(
     db: &Db,
     after: i64,
@@ -102,7 +102,12 @@ pub async fn page(
     db.all(
         problems!(
             "WHERE id > $1 AND (visibility = 'public' OR owner_id = $2
-                OR ($3 = 1 AND visibility = 'contest_only') OR $4 = 1)
+                OR ($3 = 1 AND visibility = 'contest_only') OR $4 = 1
+                OR id IN (SELECT problem_id FROM class_problem
+                    JOIN class ON class.id = class_problem.class_id
+                    JOIN class_member ON class_member.class_id = class.id
+                    WHERE class_member.user_id = $2 AND (problem.visibility <> 'private'
+                        OR problem.owner_id = class.owner_id)))
              ORDER BY id LIMIT $5"
         ),
         values![after, user, contest_only, all, limit],
@@ -271,6 +276,9 @@ pub async fn merge(tx: &mut Tx, from: i64, into: i64, user: i64, now: Time) -> R
         "UPDATE rejudging SET problem_id = $2 WHERE problem_id = $1",
         "INSERT INTO problem_tag (problem_id, name, hidden)
          SELECT CAST($2 AS BIGINT), name, hidden FROM problem_tag WHERE problem_id = $1
+         ON CONFLICT DO NOTHING",
+        "INSERT INTO class_problem (class_id, problem_id)
+         SELECT class_id, CAST($2 AS BIGINT) FROM class_problem WHERE problem_id = $1
          ON CONFLICT DO NOTHING",
     ] {
         tx.execute(statement, values![from, into]).await?;

@@ -32,6 +32,10 @@ const LEFT_OUT: &[&str] = &[
     // What happened in the rooms of one site.
     "balloon",
     "print_request",
+    // Teachers have their classes on one site.
+    "class",
+    "class_member",
+    "class_problem",
 ];
 
 record! { Reference { source: String, field: String, target: String, } }

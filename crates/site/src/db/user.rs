@@ -42,6 +42,8 @@ record! {
         /// The name of the time zone that the user has chosen; `None` for that of the contest or
         /// the site.
         time_zone: Option<String>,
+        /// The teacher that has added the user with a list.
+        created_by: Option<i64>,
     }
 }
 
@@ -49,7 +51,7 @@ macro_rules! columns {
     ($rest:literal) => {
         concat!(
             "SELECT id, login, name, email, password, role, created_at, disabled_at, locale, ",
-            "time_zone FROM users ",
+            "time_zone, created_by FROM users ",
             $rest
         )
     };
@@ -164,6 +166,15 @@ pub async fn set_time_zone(tx: &mut Tx, id: i64, zone: Option<&str>) -> Result<u
     tx.execute(
         "UPDATE users SET time_zone = $2 WHERE id = $1",
         values![id, zone.map(str::to_owned)],
+    )
+    .await
+}
+
+/// Records the teacher that has added a user.
+pub async fn set_creator(tx: &mut Tx, id: i64, teacher: i64) -> Result<u64> {
+    tx.execute(
+        "UPDATE users SET created_by = $2 WHERE id = $1",
+        values![id, teacher],
     )
     .await
 }

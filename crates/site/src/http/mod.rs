@@ -5,6 +5,7 @@
 //! | `web` | what all pages share: the viewer, the frame, forms, errors and uploads |
 //! | `accounts` | users, sign-in and credentials |
 //! | `problems` | problems outside contests, their versions, and jobs |
+//! | `classes` | the pupils of a teacher, their passwords, problems and grades |
 //! | `contests` | contests: rounds, members, participants, rankings and communication |
 //! | `judging` | submissions, faults, and judging again |
 //! | `api` | the interface for programs |
@@ -18,6 +19,7 @@ mod accounts;
 mod api;
 mod assets;
 mod body;
+mod classes;
 pub mod connections;
 mod contests;
 mod judging;
@@ -64,6 +66,7 @@ pub fn router(app: Arc<App>) -> Router {
         .merge(web::routes())
         .merge(accounts::routes())
         .merge(problems::routes())
+        .merge(classes::routes())
         .merge(contests::routes())
         .merge(judging::routes())
         .merge(api::routes())

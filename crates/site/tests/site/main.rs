@@ -15,6 +15,7 @@ mod abuse;
 mod accounts;
 mod api;
 mod changes;
+mod classes;
 mod commands;
 mod crawl;
 mod day;

@@ -111,6 +111,12 @@ pub enum LineError {
     /// The organization of a team is in no list.
     #[error("the organization {0} is not in the list of organizations")]
     Organization(String),
+    /// A class consists of users without rights.
+    #[error("a class cannot give the role {}", .0.text())]
+    ClassRole(Role),
+    /// The login belongs to a user whom the teacher may not change.
+    #[error("the login {0} belongs to a user who is no pupil of this teacher")]
+    NoPupil(String),
     /// The team of an account does not exist.
     #[error("the team {0} is neither in the list of teams nor in the contest")]
     Team(String),

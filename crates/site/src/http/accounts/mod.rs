@@ -66,6 +66,11 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/account/totp/off", post(totp::turn_off))
         .route("/account/tokens", get(tokens::show).post(tokens::make))
         .route("/account/tokens/{id}/delete", post(tokens::delete))
+        .route(
+            "/classes/{id}/import",
+            get(roster::class_form).post(roster::class_preview),
+        )
+        .route("/classes/{id}/import/apply", post(roster::class_apply))
 }
 
 /// The pages for administrators.

@@ -1,5 +1,6 @@
 //! Members of contests, and the links with which users enter.
 
+use super::class_entry;
 use super::view::{ContestView, Managed, check_user};
 use crate::app::App;
 use crate::core::time::Time;
@@ -55,6 +56,7 @@ async fn members_page(app: &App, session: &Session, id: i64, link: Option<&str>)
             button { (t::Save) }
         }
         p.hint { (t::MembersLeaveHint) }
+        (class_entry::form(app, session, id).await?)
         h2 { (t::MembersLink) }
         @if let Some(link) = link {
             p { (t::MembersLinkShown) }

@@ -8,7 +8,7 @@
 //! | `extension` | more time for a round that runs |
 //! | `feedback`, `submission_rules` | what contestants see before the full results, and what they may submit |
 //! | `late` | files that the staff hands in for participants |
-//! | `members` | members and entry links |
+//! | `members`, `class_entry` | members and entry links; classes that become members |
 //! | `news` | new answers of all contests of a user |
 //! | `participants`, `clocks` | users and teams, and their own times |
 //! | `ranking` | the ranking and the statistics |
@@ -18,6 +18,7 @@
 
 pub mod balloons;
 pub mod clarifications;
+mod class_entry;
 pub mod clocks;
 pub mod contest_files;
 mod extension;
@@ -115,6 +116,7 @@ pub fn routes() -> Router<Arc<App>> {
             "/contests/{id}/members",
             get(members::show).post(members::change),
         )
+        .route("/contests/{id}/classes", post(class_entry::add))
         .route("/contests/{id}/link", post(members::make_link))
         .route("/contests/{id}/link/delete", post(members::delete_link))
         .route(

@@ -21,11 +21,12 @@ const BOUNDARY: &str = "a-boundary-of-the-tests";
 const SOURCE: &str = "print(3)\n";
 
 /// The latest ids of each kind of object, by the word that names the kind in routes.
-const OBJECTS: [(&str, &str); 16] = [
+const OBJECTS: [(&str, &str); 17] = [
     (
         "problems",
         "SELECT id FROM problem ORDER BY id DESC LIMIT 3",
     ),
+    ("classes", "SELECT id FROM class ORDER BY id DESC LIMIT 3"),
     (
         "contests",
         "SELECT id FROM contest ORDER BY id DESC LIMIT 2",
@@ -372,6 +373,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         | "/account/oidc/unlink"
         | "/account/sessions/end"
         | "/account/tokens/{id}/delete"
+        | "/classes/{id}/delete"
         | "/contest-files/{id}/delete"
         | "/contests/{id}/copy"
         | "/contests/{id}/link"
@@ -420,20 +422,33 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         "/contests/{id}/balloons/freeze" => Fields::Form(optional(coin(random), "in_freeze")),
         "/contests/{id}/canned-answers" => form! {"list": format!("{word}\nb")},
         "/contests/{id}/clarifications/read" => form! {"until": Time::now().0},
-        "/contests/{id}/import" | "/users/import" => {
+        "/classes" => form! {"name": word},
+        "/classes/{id}" => form! {"name": word, "owner": objects.login(random)},
+        "/classes/{id}/members" => form! {"login": objects.login(random)},
+        "/classes/{id}/members/change" => form! {
+            "act": ["remove", "all", "passwords"][random.below(3)],
+            "user": id("users", random),
+        },
+        "/classes/{id}/problems" | "/classes/{id}/problems/remove" => {
+            form! {"problem": id("problems", random)}
+        }
+        "/contests/{id}/classes" => form! {"class": id("classes", random)},
+        "/classes/{id}/import" | "/contests/{id}/import" | "/users/import" => {
             Fields::Parts(vec![("list", format!("login,name\n{word},A name\n"))], None)
         }
-        "/contests/{id}/import/apply" | "/users/import/apply" => Fields::Parts(
-            vec![
-                ("list", format!("login,name\n{word},A name\n")),
-                ("accounts", format!("login,name\n{word},A name\n")),
-                (
-                    "plan",
-                    objects.links.get("plan").cloned().unwrap_or_default(),
-                ),
-            ],
-            None,
-        ),
+        "/classes/{id}/import/apply" | "/contests/{id}/import/apply" | "/users/import/apply" => {
+            Fields::Parts(
+                vec![
+                    ("list", format!("login,name\n{word},A name\n")),
+                    ("accounts", format!("login,name\n{word},A name\n")),
+                    (
+                        "plan",
+                        objects.links.get("plan").cloned().unwrap_or_default(),
+                    ),
+                ],
+                None,
+            )
+        }
         "/contests/{id}/members" => form! {
             "login": objects.login(random),
             "role": ["", "owner", "moderator", "contestant"][random.below(4)],

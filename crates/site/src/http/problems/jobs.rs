@@ -239,7 +239,7 @@ async fn check_rights(app: &App, session: &Session, job: &Job) -> Page<()> {
     }
     for id in problems {
         let found = problem::by_id(&app.db, id).await?;
-        if !found.is_some_and(|one| access::problem(session.viewer(), &one).edit) {
+        if !found.is_some_and(|one| access::problem(session.viewer(), &one, false).edit) {
             return Err(PageError::NotFound);
         }
     }

@@ -24,6 +24,7 @@ use crate::core::search::Search;
 use crate::core::time::Time;
 use crate::core::visibility::visible;
 use crate::core::work::Work;
+use crate::db::class;
 use crate::db::problem::{self, Problem, Tag, Version, Visibility};
 use crate::db::problem_use;
 use crate::db::submission::{self, Filter};
@@ -127,7 +128,11 @@ pub async fn find(app: &App, session: &Session, id: i64) -> Page<(Problem, Probl
     let problem = problem::by_id(&app.db, id)
         .await?
         .ok_or(PageError::NotFound)?;
-    let access = access::problem(session.viewer(), &problem);
+    let is_shown = match session.viewer().id() {
+        Some(user) => class::shows(&app.db, user, id).await?,
+        None => false,
+    };
+    let access = access::problem(session.viewer(), &problem, is_shown);
     if access.view {
         Ok((problem, access))
     } else {

@@ -62,6 +62,7 @@ fn navigation(session: &Session) -> Markup {
                 (link("/problems", &t::NavProblems))
                 @if session.user.is_some() { (link("/submissions", &t::NavSubmissions)) }
                 @if viewer.is_teacher() {
+                    (link("/classes", &t::Classes))
                     (link("/jobs", &t::NavJobs))
                     (link("/faults", &t::NavFaults))
                     (link("/rejudgings", &t::NavRejudgings))

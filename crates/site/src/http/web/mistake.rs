@@ -48,6 +48,12 @@ pub enum Mistake {
     UnknownVisibility,
     /// A role that does not exist.
     UnknownRole,
+    /// A problem that does not exist, or that the user does not see.
+    UnknownProblem,
+    /// A class that does not exist, or that the user does not manage.
+    UnknownClass,
+    /// No pupil of a class was chosen.
+    NoPupilChosen,
     /// A submission names no problem, or two.
     SubmissionTarget,
     /// A number of hours is too large, or no number.
@@ -232,6 +238,9 @@ impl Mistake {
             Mistake::UnknownLogin { .. } => &["user"],
             Mistake::UnknownVisibility => &["visibility", "audience"],
             Mistake::UnknownRole => &["role"],
+            Mistake::UnknownProblem => &["problem"],
+            Mistake::UnknownClass => &["class"],
+            Mistake::NoPupilChosen => &["user"],
             Mistake::RelaxHours { .. } => &["hours"],
             Mistake::RoundOrder => &["ends"],
             Mistake::PersonalTime | Mistake::PersonalTimeNeedsEnd => &["window_minutes"],
@@ -290,6 +299,9 @@ impl Mistake {
             Mistake::UnknownLogin { login } => Box::new(t::MistakeUnknownLogin { login }),
             Mistake::UnknownVisibility => Box::new(t::MistakeUnknownVisibility),
             Mistake::UnknownRole => Box::new(t::MistakeUnknownRole),
+            Mistake::UnknownProblem => Box::new(t::MistakeUnknownProblem),
+            Mistake::UnknownClass => Box::new(t::MistakeUnknownClass),
+            Mistake::NoPupilChosen => Box::new(t::MistakeNoPupilChosen),
             Mistake::RelaxHours { max } => Box::new(t::MistakeRelaxHours { max }),
             Mistake::SubmissionTarget => Box::new(t::MistakeSubmissionTarget),
             Mistake::LabelTaken { label } => Box::new(t::MistakeLabelTaken { label }),
@@ -405,6 +417,8 @@ pub fn line(error: &LineError) -> Box<dyn Message + '_> {
         LineError::TeamName => Box::new(t::MistakeName { max: MAX_TEAM_NAME }),
         LineError::Group(id) => Box::new(t::RosterGroupMissing { id }),
         LineError::Organization(id) => Box::new(t::RosterOrganizationMissing { id }),
+        LineError::ClassRole(_) => Box::new(t::RosterClassRole),
+        LineError::NoPupil(login) => Box::new(t::RosterNoPupil { login }),
         LineError::Team(id) => Box::new(t::RosterTeamMissing { id }),
     }
 }

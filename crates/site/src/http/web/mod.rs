@@ -11,6 +11,7 @@
 //! | `frame`, `layout` | the frame of all pages; that of pages for a user |
 //! | `parts`, `vocabulary` | common parts and words |
 //! | `chart` | charts |
+//! | `slips` | secrets of users on paper and as CSV |
 //! | `live` | notices for pages that follow changes |
 //! | `upload`, `quota` | uploads and downloads of large files; the disk space of a user |
 //! | `storable` | texts that databases do not store |
@@ -34,6 +35,7 @@ pub mod refill;
 pub mod refusal;
 pub mod repeated;
 pub mod session;
+pub mod slips;
 pub mod storable;
 pub mod upload;
 pub mod vocabulary;

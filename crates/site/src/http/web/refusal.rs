@@ -101,6 +101,33 @@ pub enum Refusal {
         /// The maximum number.
         max: i64,
     },
+    /// A user is no pupil of the teacher, or has the rights of more than a contestant.
+    NoPupil {
+        /// The login of the user.
+        login: String,
+    },
+    /// A class needs a teacher.
+    NoTeacher {
+        /// The login of a user who is none.
+        login: String,
+    },
+    /// The teacher has as many classes as allowed.
+    TooManyClasses {
+        /// The maximum number.
+        max: i64,
+    },
+    /// A class has as many members as allowed.
+    ClassFull {
+        /// The maximum number.
+        max: i64,
+    },
+    /// The teacher has added as many users as allowed.
+    TooManyPupils {
+        /// The maximum number.
+        max: i64,
+    },
+    /// The teacher of a class may not use the problem.
+    ForeignProblem,
     /// The question has a different answer from the one that the form showed.
     AnsweredMeanwhile,
 }
@@ -151,6 +178,12 @@ impl Refusal {
             Refusal::TooManyFiles { max } => Box::new(t::RefusalTooManyFiles { max }),
             Refusal::DiskFull { gib } => Box::new(t::RefusalDiskFull { gib }),
             Refusal::TooManyJobs { max } => Box::new(t::RefusalTooManyJobs { max }),
+            Refusal::NoPupil { login } => Box::new(t::RefusalNoPupil { login }),
+            Refusal::NoTeacher { login } => Box::new(t::RefusalNoTeacher { login }),
+            Refusal::TooManyClasses { max } => Box::new(t::RefusalTooManyClasses { max }),
+            Refusal::ClassFull { max } => Box::new(t::RefusalClassFull { max }),
+            Refusal::TooManyPupils { max } => Box::new(t::RefusalTooManyPupils { max }),
+            Refusal::ForeignProblem => Box::new(t::RefusalForeignProblem),
             Refusal::AnsweredMeanwhile => Box::new(t::RefusalAnsweredMeanwhile),
         }
     }

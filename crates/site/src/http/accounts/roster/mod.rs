@@ -9,31 +9,34 @@ use crate::core::roster::{
 };
 use crate::core::token::PUPIL_BITS;
 use crate::db::Db;
+use crate::db::class::Class;
 use crate::db::participant::Participant;
 use crate::db::user::{self, Role, User};
+use crate::http::classes::view::{self as classes, ManagedClass};
 use crate::http::contests::view::ContestView;
-use crate::http::web::context::Admin;
+use crate::http::web::context::{Admin, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
-use crate::http::web::parts::{Upload, address};
+use crate::http::web::parts::Upload;
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
+use crate::http::web::slips::{self, Issue, Made};
 use crate::http::web::storable;
 use crate::http::web::vocabulary;
 use crate::text::{Message, t};
 use axum::extract::{Multipart, Path};
 use axum::http::Uri;
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use maud::{Markup, Render, html};
-use plan::{Effect, Issue, LINKS_LAST, Made, Plan, Row, Step};
+use plan::{Aim, Effect, LINKS_LAST, Plan, Row, Step};
 
 /// The number of users that are read at a time.
 const EXPORT_ROWS: i64 = 500;
 
-/// The target of lists: the site, or a contest with its teams.
+/// The target of lists: the site, a contest with its teams, or a class.
 struct Target {
     view: Option<ContestView>,
+    class: Option<Class>,
     path: String,
 }
 
@@ -41,6 +44,7 @@ impl Target {
     fn site() -> Target {
         Target {
             view: None,
+            class: None,
             path: "/users/import".to_owned(),
         }
     }
@@ -48,12 +52,37 @@ impl Target {
     async fn contest(app: &App, session: &Session, id: i64) -> Page<Target> {
         Ok(Target {
             view: Some(ContestView::managed(app, session, id).await?),
+            class: None,
             path: format!("/contests/{id}/import"),
         })
     }
 
-    fn contest_id(&self) -> Option<i64> {
-        self.view.as_ref().map(|view| view.contest.id)
+    fn class(class: Class) -> Target {
+        Target {
+            view: None,
+            path: format!("/classes/{}/import", class.id),
+            class: Some(class),
+        }
+    }
+
+    fn aim(&self, session: &Session) -> Aim {
+        match (&self.view, &self.class) {
+            (Some(view), _) => Aim::Contest(view.contest.id),
+            (None, Some(class)) => Aim::Class(class.id, session.viewer()),
+            (None, None) => Aim::Site,
+        }
+    }
+
+    /// The page with the result, and its name.
+    fn after(&self) -> (String, &'static dyn Render) {
+        match (&self.view, &self.class) {
+            (Some(view), _) => (
+                format!("/contests/{}/participants", view.contest.id),
+                &t::ContestTabParticipants,
+            ),
+            (None, Some(class)) => (format!("/classes/{}", class.id), &t::ClassGoTo),
+            (None, None) => ("/users".to_owned(), &t::RosterGoToUsers),
+        }
     }
 
     fn scope(&self) -> Scope {
@@ -74,9 +103,12 @@ impl Target {
     /// The page with a title, below the tabs of the contest.
     fn page(&self, session: &Session, title: impl Message + Copy, main: &Markup) -> Page {
         let main = html! {
-            @match &self.view {
-                Some(view) => { (view.top(session, Some(&title))) h2 { (title) } }
-                None => h1 { (title) }
+            @match (&self.view, &self.class) {
+                (Some(view), _) => { (view.top(session, Some(&title))) h2 { (title) } }
+                (None, Some(class)) => div.unprinted {
+                    (classes::top(class, Some(&title))) h2 { (title) }
+                }
+                (None, None) => h1 { (title) }
             }
             (main)
         };
@@ -94,7 +126,16 @@ pub async fn contest_form(Admin { app, session, .. }: Admin, Path(id): Path<i64>
     form_page(&session, &Target::contest(&app, &session, id).await?)
 }
 
+/// `GET /classes/{id}/import`.
+pub async fn class_form(ManagedClass(Ctx { session, .. }, class): ManagedClass) -> Page {
+    form_page(&session, &Target::class(class))
+}
+
 fn form_page(session: &Session, target: &Target) -> Page {
+    let columns = match target.class {
+        Some(_) => "login,name,password\n",
+        None => "login,name,email,role,password\n",
+    };
     let main = html! {
         form.fields method="post" enctype="multipart/form-data" {
             @for file in target.files() {
@@ -103,17 +144,19 @@ fn form_page(session: &Session, target: &Target) -> Page {
             }
             @if target.view.is_none() {
                 label { (t::RosterList) textarea name="list" spellcheck="false" {
-                    "login,name,email,role,password\n"
+                    (columns)
                 } }
             }
             button { (t::RosterPreview) }
         }
         @if target.view.is_some() { p.hint { (t::RosterTeamsHint) } }
+        @if target.class.is_some() { p.hint { (t::ClassImportHint) } }
         p.hint { (t::RosterHint { lines: MAX_LINES, kib: MAX_BYTES >> 10 }) }
     };
-    match target.view {
-        Some(_) => target.page(session, t::RosterTeamsTitle, &main),
-        None => target.page(session, t::UsersAdd, &main),
+    match (&target.view, &target.class) {
+        (Some(_), _) => target.page(session, t::RosterTeamsTitle, &main),
+        (None, Some(_)) => target.page(session, t::ClassImport, &main),
+        (None, None) => target.page(session, t::UsersAdd, &main),
     }
 }
 
@@ -147,6 +190,14 @@ pub async fn contest_preview(
 ) -> Page {
     let target = Target::contest(&app, &session, id).await?;
     preview_page(&app, &session, &target, form).await
+}
+
+/// `POST /classes/{id}/import`: shows the preview.
+pub async fn class_preview(
+    ManagedClass(Ctx { app, session }, class): ManagedClass,
+    form: Multipart,
+) -> Page {
+    preview_page(&app, &session, &Target::class(class), form).await
 }
 
 /// Adds the texts of the files to the fields of a form.
@@ -187,7 +238,7 @@ async fn read(
 async fn preview_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
     let (upload, mut roster) = read(app, session, target, form).await?;
     let unused = std::mem::take(&mut roster.unused);
-    let plan = Plan::of(app, target.contest_id(), roster).await?;
+    let plan = Plan::of(app, target.aim(session), roster).await?;
     let refused = plan.refusals();
     let main = html! {
         p #counts {
@@ -216,7 +267,7 @@ async fn preview_page(app: &App, session: &Session, target: &Target, form: Multi
                     textarea name=(file.field()) hidden { "\n" (text(&upload, *file)) }
                 }
                 input type="hidden" name="plan" value=(plan.digest());
-                @if plan.needs_secrets() { (issues()) }
+                @if plan.needs_secrets() { (issues(target.class.is_some())) }
                 button name="format" value="page" { (t::RosterApply) }
                 button name="format" value="csv" { (t::RosterApplyCsv) }
             }
@@ -226,16 +277,16 @@ async fn preview_page(app: &App, session: &Session, target: &Target, form: Multi
 }
 
 /// The choice of what new users without a password receive.
-fn issues() -> Markup {
+fn issues(prefers_passwords: bool) -> Markup {
     html! {
         fieldset {
             legend { (t::RosterIssue) }
             label.check {
-                input type="radio" name="issue" value="links" checked;
+                input type="radio" name="issue" value="links" checked[!prefers_passwords];
                 (t::RosterIssueLinks { days: LINKS_LAST.as_secs() / 86_400 })
             }
             label.check {
-                input type="radio" name="issue" value="passwords";
+                input type="radio" name="issue" value="passwords" checked[prefers_passwords];
                 (t::RosterIssuePasswords { bits: PUPIL_BITS, max: MAX_PASSWORDS })
             }
         }
@@ -383,9 +434,17 @@ pub async fn contest_apply(
     apply_page(&app, &session, &target, form).await
 }
 
+/// `POST /classes/{id}/import/apply`: applies all lines or none.
+pub async fn class_apply(
+    ManagedClass(Ctx { app, session }, class): ManagedClass,
+    form: Multipart,
+) -> Page {
+    apply_page(&app, &session, &Target::class(class), form).await
+}
+
 async fn apply_page(app: &App, session: &Session, target: &Target, form: Multipart) -> Page {
     let (upload, roster) = read(app, session, target, form).await?;
-    let plan = Plan::of(app, target.contest_id(), roster).await?;
+    let plan = Plan::of(app, target.aim(session), roster).await?;
     if plan.digest() != upload.field("plan") {
         return Err(Refusal::RosterChanged.into());
     }
@@ -395,49 +454,9 @@ async fn apply_page(app: &App, session: &Session, target: &Target, form: Multipa
     };
     let made = plan.apply(app, session, issue).await?;
     if upload.field("format") == "csv" {
-        return Ok(secrets_file(&made, issue));
+        return Ok(slips::secrets_file(&made, issue));
     }
     target.page(session, t::RosterDone, &done(target, &made, issue))
-}
-
-/// The secrets of new users, with whole addresses.
-fn secrets_file(made: &[Made], issue: Issue) -> axum::response::Response {
-    let site = address("/");
-    let (name, head) = match issue {
-        Issue::Links => ("links.csv", vec!["login", "name", "link"]),
-        Issue::Passwords => ("passwords.csv", vec!["login", "name", "password", "site"]),
-    };
-    let links: Vec<String> = made.iter().map(|one| address(&one.secret)).collect();
-    let rows = made.iter().zip(&links).map(|(one, link)| match issue {
-        Issue::Links => vec![one.login.as_str(), &one.name, link],
-        Issue::Passwords => vec![one.login.as_str(), &one.name, &one.secret, &site],
-    });
-    let text = roster::csv(std::iter::once(head).chain(rows));
-    file(name, "text/csv; charset=utf-8", text)
-}
-
-/// A slip of paper for each new user.
-fn slips(made: &[Made], issue: Issue) -> Markup {
-    html! {
-        div.slips #slips { @for one in made {
-            section.slip {
-                h2 { (one.name) }
-                dl.facts {
-                    dt { (t::RosterSite) } dd { (address("/")) }
-                    dt { (t::Login) } dd { code { (one.login) } }
-                    @match issue {
-                        Issue::Passwords => {
-                            dt { (t::Password) } dd { code { (one.secret) } }
-                        }
-                        Issue::Links => {
-                            dt { (t::RosterLink) }
-                            dd { a href=(one.secret) { (address(&one.secret)) } }
-                        }
-                    }
-                }
-            }
-        } }
-    }
 }
 
 fn done(target: &Target, made: &[Made], issue: Issue) -> Markup {
@@ -449,24 +468,10 @@ fn done(target: &Target, made: &[Made], issue: Issue) -> Markup {
                 (_, Issue::Passwords) => p { (t::RosterMadePasswords) },
             }
         }
-        @if !made.is_empty() { (slips(made, issue)) }
-        @match target.contest_id() {
-            Some(id) => p.unprinted { a href={ "/contests/" (id) "/participants" } {
-                (t::ContestTabParticipants)
-            } },
-            None => p.unprinted { a href="/users" { (t::RosterGoToUsers) } },
-        }
+        @if !made.is_empty() { (slips::slips(made, issue)) }
+        @let (href, words) = target.after();
+        p.unprinted { a href=(href) { (words) } }
     }
-}
-
-/// A file for the browser to save.
-pub fn file(name: &str, media: &'static str, content: String) -> axum::response::Response {
-    let disposition = format!("attachment; filename=\"{name}\"");
-    let headers = [
-        (CONTENT_TYPE, media.to_owned()),
-        (CONTENT_DISPOSITION, disposition),
-    ];
-    (headers, content).into_response()
 }
 
 async fn everyone(db: &Db) -> Page<Vec<User>> {
@@ -494,12 +499,12 @@ pub async fn export(Admin { app, .. }: Admin, uri: Uri) -> Page {
                 vec![one.login.as_str(), &one.name, email, one.role.text()]
             });
             let text = roster::csv(std::iter::once(head).chain(rows));
-            Ok(file("users.csv", "text/csv; charset=utf-8", text))
+            Ok(slips::file("users.csv", "text/csv; charset=utf-8", text))
         }
         "json" => {
             let users: Vec<_> = users.iter().map(object).collect();
             let text = serde_json::to_string_pretty(&users).unwrap_or_default() + "\n";
-            Ok(file("users.json", "application/json", text))
+            Ok(slips::file("users.json", "application/json", text))
         }
         _ => Err(PageError::NotFound),
     }

@@ -1,21 +1,25 @@
 //! The plan of an import: its effect on each line, and its execution.
 
 use crate::app::App;
+use crate::core::access::{self, Viewer};
 use crate::core::party::Party;
 use crate::core::roster::{
     Entry, File, FileError, Line, LineError, MAX_PASSWORDS, Roster, RosterError, Team,
 };
 use crate::core::time::Time;
 use crate::core::token::{Token, hex, pupil_password};
+use crate::db::class;
 use crate::db::contest::{self, MemberRole};
 use crate::db::credential::Kept;
 use crate::db::participant::{self, Fields, Participant};
 use crate::db::password;
 use crate::db::user::{self, NewUser, Role, User};
 use crate::db::{Tx, reset};
+use crate::http::classes::view as classes;
 use crate::http::web::error::Page;
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
+use crate::http::web::slips::{Issue, Made};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
@@ -27,6 +31,34 @@ pub const LINKS_LAST: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// The number of lines that are looked up, and of passwords that are hashed, at the same time. It
 /// must be below the bound of [`crate::core::password`].
 const HASHES: usize = 4;
+
+/// Where an import adds users.
+#[derive(Debug, Clone, Copy)]
+pub enum Aim {
+    /// To the site.
+    Site,
+    /// To a contest, with teams.
+    Contest(i64),
+    /// To the class with this id. The viewer changes only own pupils.
+    Class(i64, Viewer),
+}
+
+impl Aim {
+    fn contest(self) -> Option<i64> {
+        match self {
+            Aim::Contest(id) => Some(id),
+            Aim::Site | Aim::Class(..) => None,
+        }
+    }
+
+    /// The party for which passwords are hashed.
+    fn party(self) -> Party {
+        match self {
+            Aim::Class(_, viewer) => viewer.id().map_or(Party::Guests, Party::User),
+            Aim::Site | Aim::Contest(_) => Party::Site,
+        }
+    }
+}
 
 /// What an import does with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +77,7 @@ pub struct Step<T, F> {
     pub effect: Effect,
     /// Whether a user receives a new password.
     pub changes_password: bool,
-    /// Whether a user becomes a member of the listed team.
+    /// Whether a user becomes a member of the listed team, or of the class.
     pub joins: bool,
 }
 
@@ -79,49 +111,31 @@ pub type Row<T, F> = Result<Step<T, F>, (usize, LineError)>;
 /// The effects of an import.
 #[derive(Debug)]
 pub struct Plan {
-    contest: Option<i64>,
+    aim: Aim,
     pub teams: Vec<Row<Team, Participant>>,
     pub users: Vec<Row<Entry, User>>,
     /// Lines of other files that are refused.
     pub refused: Vec<(File, usize, LineError)>,
 }
 
-/// What new users without a password receive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Issue {
-    /// A link for choosing a password.
-    Links,
-    /// A password.
-    Passwords,
-}
-
-/// A user added without a password, with the path for choosing one or with a password.
-pub struct Made {
-    pub login: String,
-    pub name: String,
-    pub secret: String,
-}
-
 impl Plan {
     /// Compares lists with the site. Teams need a contest.
-    pub async fn of(app: &App, contest: Option<i64>, roster: Roster) -> Page<Plan> {
+    pub async fn of(app: &App, aim: Aim, roster: Roster) -> Page<Plan> {
         let known: HashSet<String> = roster
             .teams
             .iter()
             .filter_map(|line| Some(line.found.as_ref().ok()?.id.clone()))
             .collect();
         let mut teams = Vec::new();
-        if let Some(contest) = contest {
+        if let Some(contest) = aim.contest() {
             for line in roster.teams {
                 teams.push(team(app, contest, line).await?);
             }
         }
         let users = roster.accounts.into_iter();
-        let users: Vec<_> = users
-            .map(|line| person(app, contest, &known, line))
-            .collect();
+        let users: Vec<_> = users.map(|line| person(app, aim, &known, line)).collect();
         Ok(Plan {
-            contest,
+            aim,
             teams,
             users: stream::iter(users).buffered(HASHES).try_collect().await?,
             refused: roster.refused,
@@ -177,13 +191,14 @@ impl Plan {
         }
         let users: Vec<_> = self.users.into_iter().flatten().collect();
         let secrets: Vec<_> = users.iter().map(|step| secret(step, issue)).collect();
-        let hashes = hashes(app, &users, &secrets).await?;
+        let hashes = hashes(app, self.aim.party(), &users, &secrets).await?;
         let now = Time::now();
         let mut tx = app.db.begin().await?;
         check_unchanged(&mut tx, &users).await?;
+        check_class(&mut tx, self.aim, &users).await?;
         let mut teams = HashMap::new();
         for step in self.teams.into_iter().flatten() {
-            let contest = self.contest.ok_or(Refusal::RosterChanged)?;
+            let contest = self.aim.contest().ok_or(Refusal::RosterChanged)?;
             let found = participant::by_external_id(&mut tx, contest, &step.listed.id).await?;
             if found.as_ref().map(team_state) != step.found.as_ref().map(team_state) {
                 return Err(Refusal::RosterChanged.into());
@@ -203,8 +218,14 @@ impl Plan {
                 changed.push(found.id);
             }
             let id = put_user(&mut tx, &step, hash.as_deref(), now).await?;
-            if let (Some(contest), Some(team), true) = (self.contest, &step.listed.team, step.joins)
-            {
+            if let Aim::Class(class, viewer) = self.aim {
+                if let (None, Some(teacher)) = (&step.found, viewer.id()) {
+                    user::set_creator(&mut tx, id, teacher).await?;
+                }
+                class::add_member(&mut tx, class, id).await?;
+            }
+            let contest = self.aim.contest();
+            if let (Some(contest), Some(team), true) = (contest, &step.listed.team, step.joins) {
                 let team = match teams.get(team) {
                     Some(id) => *id,
                     None => {
@@ -232,6 +253,9 @@ impl Plan {
                 secret,
             });
         }
+        if let Aim::Class(class, _) = self.aim {
+            classes::check_sizes(&mut tx, class, own).await?;
+        }
         session.hold(&mut tx).await?;
         tx.commit().await?;
         for user in changed {
@@ -257,6 +281,18 @@ async fn check_unchanged(tx: &mut Tx, users: &[Step<Entry, User>]) -> Page<()> {
         if found.as_ref().map(user_state) != step.found.as_ref().map(user_state) {
             return Err(Refusal::RosterChanged.into());
         }
+    }
+    Ok(())
+}
+
+/// Hashing takes time. Fails if the viewer has lost the class, or a right on a pupil, meanwhile.
+async fn check_class(tx: &mut Tx, aim: Aim, users: &[Step<Entry, User>]) -> Page<()> {
+    let Aim::Class(class, viewer) = aim else {
+        return Ok(());
+    };
+    classes::find(&mut *tx, viewer, class).await?;
+    for found in users.iter().filter_map(|step| step.found.as_ref()) {
+        classes::check_pupil(tx, viewer, found).await?;
     }
     Ok(())
 }
@@ -288,7 +324,7 @@ fn is_same_team(listed: &Team, found: &Participant) -> bool {
 
 async fn person(
     app: &App,
-    contest: Option<i64>,
+    aim: Aim,
     known: &HashSet<String>,
     line: Line<Entry>,
 ) -> Page<Row<Entry, User>> {
@@ -297,15 +333,25 @@ async fn person(
         Err(error) => return Ok(Err((line.number, error))),
     };
     let found = user::by_login(&app.db, &listed.login).await?;
+    // Before the password is compared, which would tell a stranger whether it is right.
+    if let Aim::Class(_, viewer) = aim
+        && let Some(error) = no_pupil(app, viewer, &listed, found.as_ref()).await?
+    {
+        return Ok(Err((line.number, error)));
+    }
     let changes_password = match (&listed.password, &found) {
         (Some(password), Some(found)) => {
             let stored = Some(found.password.as_str());
-            !app.passwords.verify(Party::Site, password, stored).await?
+            !app.passwords.verify(aim.party(), password, stored).await?
         }
         _ => false,
     };
-    let joins = match (contest, &listed.team) {
-        (Some(contest), Some(team)) => {
+    let joins = match (aim, &listed.team) {
+        (Aim::Class(class, _), _) => match &found {
+            Some(user) => !class::is_member(&app.db, class, user.id).await?,
+            None => true,
+        },
+        (Aim::Contest(contest), Some(team)) => {
             let stored = participant::by_external_id(&app.db, contest, team).await?;
             match (stored, &found) {
                 (None, _) if !known.contains(team) => {
@@ -326,6 +372,24 @@ async fn person(
         joins,
         ..Step::new(line.number, listed, found, is_same)
     }))
+}
+
+/// Why a line does not concern a pupil of the viewer.
+async fn no_pupil(
+    app: &App,
+    viewer: Viewer,
+    listed: &Entry,
+    found: Option<&User>,
+) -> Page<Option<LineError>> {
+    match (listed.role, found) {
+        (Some(role @ (Role::Teacher | Role::Admin)), _) => Ok(Some(LineError::ClassRole(role))),
+        (_, None) => Ok(None),
+        (_, Some(found)) => {
+            let tie = class::tie(&app.db, viewer.id().unwrap_or(-1), found).await?;
+            let is_pupil = access::pupil(viewer, tie);
+            Ok((!is_pupil).then(|| LineError::NoPupil(listed.login.clone())))
+        }
+    }
 }
 
 fn is_same_user(listed: &Entry, found: &User) -> bool {
@@ -355,6 +419,7 @@ fn secret(step: &Step<Entry, User>, issue: Issue) -> Option<Secret> {
 /// no person knows.
 async fn hashes(
     app: &App,
+    party: Party,
     users: &[Step<Entry, User>],
     secrets: &[Option<Secret>],
 ) -> Page<Vec<Option<String>>> {
@@ -370,10 +435,11 @@ async fn hashes(
     }
     let unknown = app
         .passwords
-        .hash(Party::Site, &Token::random().hex())
+        .hash(party.clone(), &Token::random().hex())
         .await?;
     let hashes = users.iter().zip(secrets).map(|(step, secret)| {
         let (hasher, unknown) = (app.passwords.clone(), unknown.clone());
+        let party = party.clone();
         let password = match secret {
             Some(Secret::Password(password)) => Some(password.clone()),
             _ => step.listed.password.clone(),
@@ -382,7 +448,7 @@ async fn hashes(
         async move {
             match password {
                 Some(password) if is_new || changes => {
-                    hasher.hash(Party::Site, &password).await.map(Some)
+                    hasher.hash(party, &password).await.map(Some)
                 }
                 Some(_) => Ok(None),
                 None => Ok(is_new.then_some(unknown)),

@@ -1,0 +1,72 @@
+//! Classes in a contest: all members of a class become contestants.
+
+use super::view::Managed;
+use crate::app::App;
+use crate::core::access;
+use crate::core::time::Time;
+use crate::db::contest::{self, MemberRole};
+use crate::db::{class, participant};
+use crate::http::web::context::{Checked, Ctx};
+use crate::http::web::error::Page;
+use crate::http::web::mistake::Mistake;
+use crate::http::web::session::Session;
+use crate::text::t;
+use axum::extract::Form;
+use axum::response::{IntoResponse, Redirect};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+/// The form that adds a class to a contest; empty if the viewer has no class.
+pub async fn form(app: &App, session: &Session, contest: i64) -> Page<Markup> {
+    let viewer = session.viewer();
+    let Some(own) = viewer.id().filter(|_| viewer.is_teacher()) else {
+        return Ok(html! {});
+    };
+    let classes = class::list(&app.db, own, viewer.is_admin()).await?;
+    Ok(html! {
+        @if !classes.is_empty() {
+            h2 { (t::MembersClass) }
+            form.fields method="post" action={ "/contests/" (contest) "/classes" } {
+                label { (t::Class)
+                    select name="class" {
+                        @for one in &classes { option value=(one.id) {
+                            (one.name) " (" (one.members) ")"
+                        } }
+                    }
+                }
+                button { (t::MembersClassAdd) }
+            }
+            p.hint { (t::MembersClassHint) }
+        }
+    })
+}
+
+/// The fields of `POST /contests/{id}/classes`.
+#[derive(Deserialize)]
+pub struct Fields {
+    class: i64,
+}
+
+/// `POST /contests/{id}/classes`: adds the members of a class. Members that the contest has already
+/// stay as they are.
+pub async fn add(
+    Checked(Managed(Ctx { app, session }, view), Form(form)): Checked<Managed, Form<Fields>>,
+) -> Page {
+    let id = view.contest.id;
+    let mut tx = app.db.begin().await?;
+    let found = class::by_id(&mut tx, form.class).await?;
+    let found = found.filter(|one| access::class(session.viewer(), one.owner_id));
+    let found = found.ok_or(Mistake::UnknownClass)?;
+    let now = Time::now();
+    for one in class::members(&mut tx, found.id).await? {
+        contest::join(&mut tx, id, one.id, MemberRole::Contestant, now).await?;
+        if contest::role(&mut tx, id, one.id).await? == Some(MemberRole::Contestant) {
+            let entry = participant::ensure(&mut tx, id, one.id, false).await?;
+            if entry.user_id == Some(one.id) && entry.group_name.is_empty() {
+                participant::set_group(&mut tx, entry.id, &found.name).await?;
+            }
+        }
+    }
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}/members")).into_response())
+}
