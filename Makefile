@@ -18,8 +18,9 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 built = $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)
 need := .ci/need cc=gcc
 
-.PHONY: help judge build site demo test test-all test-browser test-clients test-languages test-vm \
-	fuzz lint prose docs audit miri sanitize bench install uninstall dist test-dist clean
+.PHONY: help judge build site demo test test-all test-browser test-clients test-languages \
+	test-vm fuzz lint prose docs audit miri sanitize bench install uninstall dist test-dist python \
+	test-python clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -216,6 +217,24 @@ dist: ## pack everything into dist: a Debian package, an archive, symbols, check
 test-dist: ## install the package of dist in a fresh Debian, use and purge it (needs root)
 	@$(need) debootstrap=debootstrap
 	@packaging/test-dist $(ARGS)
+
+# maturin and the tests run in a virtual environment. The wheel contains the supervisor.
+python := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
+python: judge ## build the Python package as a wheel in target/python
+	@$(need) python3=python3
+	@test -x '$(python)/venv/bin/maturin' || { python3 -m venv '$(python)/venv' && \
+		'$(python)/venv/bin/pip' install --quiet --disable-pip-version-check 'maturin>=1.9,<2'; }
+	install -D -m 755 -t crates/python/python/millibox/_bin $(built)/millibox-supervisor
+	strip --strip-debug crates/python/python/millibox/_bin/millibox-supervisor
+	'$(python)/venv/bin/maturin' build --locked --profile $(PROFILE) --out '$(python)' \
+		--manifest-path crates/python/Cargo.toml
+
+test-python: python ## install the wheel in a virtual environment and test it (PYTHON=python3.9)
+	rm -rf '$(python)/test'
+	$(or $(PYTHON),python3) -m venv '$(python)/test'
+	'$(python)/test/bin/pip' install --quiet --disable-pip-version-check --no-index \
+		--find-links '$(python)' millibox
+	cd '$(python)/test' && bin/python -W error '$(CURDIR)/crates/python/tests/test_millibox.py'
 
 clean: ## remove all build products and packages
 	cargo clean

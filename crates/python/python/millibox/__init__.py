@@ -1,0 +1,21 @@
+"""Runs programs in the sandbox of millibox.
+
+    with millibox.Sandbox() as box:
+        result = box.run(["python3", "main.py"], stdin="1 2")
+
+A program that fails is a result. An exception means that the sandbox failed
+(`SandboxError`), or that the request is wrong (`ValueError`).
+"""
+
+from ._native import SandboxError, __version__
+from ._sandbox import Limits, ProgramError, Result, Sandbox, World
+
+__all__ = [
+    "Limits",
+    "ProgramError",
+    "Result",
+    "Sandbox",
+    "SandboxError",
+    "World",
+    "__version__",
+]

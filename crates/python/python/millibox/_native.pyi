@@ -1,0 +1,47 @@
+from os import PathLike
+from typing import Optional, Union
+
+Facts = tuple[
+    str,
+    Optional[int],
+    Optional[int],
+    Optional[str],
+    tuple[int, int, int, int, Optional[int]],
+    str,
+]
+Path = Union[str, PathLike[str]]
+
+__version__: str
+
+class SandboxError(RuntimeError): ...
+
+class World:
+    def __new__(cls, kind: str, mounts: list[tuple[Path, Path, bool]]) -> World: ...
+
+class Request:
+    def __new__(
+        cls,
+        argv: list[str],
+        world: World,
+        stdin: Optional[bytes],
+        env: list[tuple[str, str]],
+        cwd: Optional[str],
+        real_time: Optional[float],
+        cpu_time: Optional[float],
+        memory: Optional[int],
+        processes: Optional[int],
+        file_size: Optional[int],
+    ) -> Request: ...
+
+class Run:
+    def fileno(self) -> int: ...
+    def facts(self) -> Optional[Facts]: ...
+    def kill_for_output(self) -> None: ...
+    def cancel(self) -> None: ...
+
+class Supervisor:
+    def __new__(cls, executable: Path, backend: str, slots: Optional[int]) -> Supervisor: ...
+    def info(self) -> tuple[str, int]: ...
+    def output(self, request: Request, max_bytes: int) -> tuple[Facts, bytes, bytes, bool]: ...
+    def start(self, request: Request) -> tuple[Run, int, int]: ...
+    def close(self) -> None: ...

@@ -1,0 +1,354 @@
+//! The native half of the Python package `millibox`. `python/millibox` has the public half.
+//!
+//! This module only translates: requests of Python become requests of the library, and results
+//! become tuples. Waiting releases the interpreter.
+
+use millibox::{
+    BackendChoice, Error, Handle, Mount, Outcome, Output, Request, RunResult, Supervisor, World,
+};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+pyo3::create_exception!(
+    _native,
+    SandboxError,
+    PyRuntimeError,
+    "The sandbox failed. The result does not depend on the program."
+);
+
+/// Outcome, exit code, signal, error, and the figures: real time, user time and system time in
+/// nanoseconds, peak memory in bytes, peak number of processes; then the backend.
+type Facts = (
+    &'static str,
+    Option<i32>,
+    Option<i32>,
+    Option<String>,
+    (u64, u64, u64, u64, Option<u32>),
+    String,
+);
+
+fn raised(error: Error) -> PyErr {
+    match error {
+        Error::Request(mistakes) => PyValueError::new_err(mistakes.to_string()),
+        error => SandboxError::new_err(error.to_string()),
+    }
+}
+
+/// Failures of the sandbox are exceptions, so that nobody takes them for results of programs.
+fn facts(result: &RunResult) -> PyResult<Facts> {
+    if let Outcome::SandboxError(error) = &result.outcome {
+        return Err(SandboxError::new_err(error.to_string()));
+    }
+    let figures = &result.figures;
+    Ok((
+        result.outcome.name(),
+        result.exit_code,
+        result.signal,
+        result.outcome.error().map(ToString::to_string),
+        (
+            figures.real_time_ns,
+            figures.cpu_user_ns,
+            figures.cpu_system_ns,
+            figures.peak_memory_bytes,
+            figures.peak_processes,
+        ),
+        result.backend.to_string(),
+    ))
+}
+
+/// The environment of a sandbox: files, ids, network and system calls.
+#[pyclass(frozen, name = "World")]
+struct PyWorld {
+    world: World,
+}
+
+#[pymethods]
+impl PyWorld {
+    /// A world of this kind, with directories of the host: source, place, and whether programs may
+    /// write to it.
+    #[new]
+    fn new(kind: &str, mounts: Vec<(PathBuf, PathBuf, bool)>) -> PyResult<PyWorld> {
+        let mut world = match kind {
+            "standard" => World::standard(),
+            "minimal" => World::minimal(),
+            "empty" => World::empty(),
+            _ => return Err(PyValueError::new_err(format!("there is no world {kind:?}"))),
+        };
+        for (source, at, writable) in mounts {
+            world = world.mount(if writable {
+                Mount::read_write(source, at)
+            } else {
+                Mount::read_only(source, at)
+            });
+        }
+        Ok(PyWorld { world })
+    }
+}
+
+/// A program with its input and its limits.
+#[pyclass(frozen, name = "Request")]
+struct PyRequest {
+    request: Request,
+}
+
+#[pymethods]
+impl PyRequest {
+    #[new]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the caller is a function of this package"
+    )]
+    fn new(
+        argv: Vec<OsString>,
+        world: &PyWorld,
+        stdin: Option<&[u8]>,
+        env: Vec<(OsString, OsString)>,
+        cwd: Option<OsString>,
+        real_time: Option<f64>,
+        cpu_time: Option<f64>,
+        memory: Option<u64>,
+        processes: Option<u32>,
+        file_size: Option<u64>,
+    ) -> PyResult<PyRequest> {
+        let program = argv.first().cloned().unwrap_or_default();
+        let mut request = Request::new(program).argv(argv).world(&world.world);
+        for (name, value) in env {
+            request = request.env(name, value);
+        }
+        if let Some(bytes) = stdin {
+            request = request.input(bytes);
+        }
+        if let Some(directory) = cwd {
+            request = request.current_dir(directory);
+        }
+        if let Some(limit) = seconds(real_time)? {
+            request = request.real_time_limit(limit);
+        }
+        if let Some(limit) = seconds(cpu_time)? {
+            request = request.cpu_time_limit(limit);
+        }
+        if let Some(bytes) = memory {
+            request = request.memory_limit(bytes);
+        }
+        if let Some(number) = processes {
+            request = request.process_limit(number);
+        }
+        if let Some(bytes) = file_size {
+            request = request.output_limit(bytes);
+        }
+        Ok(PyRequest { request })
+    }
+}
+
+fn seconds(value: Option<f64>) -> PyResult<Option<Duration>> {
+    let duration = value.map(Duration::try_from_secs_f64).transpose();
+    duration.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// A sandbox that serves any number of runs.
+#[pyclass(frozen, name = "Supervisor")]
+struct PySupervisor {
+    /// `None` after the end.
+    supervisor: Mutex<Option<Arc<Supervisor>>>,
+    /// The process that has started it.
+    owner: u32,
+}
+
+/// After a fork, the child has copies of all objects. Dropping them there would end the runs of the
+/// parent.
+fn is_copy(owner: u32) -> bool {
+    owner != std::process::id()
+}
+
+impl Drop for PySupervisor {
+    fn drop(&mut self) {
+        if is_copy(self.owner) {
+            let supervisor = self
+                .supervisor
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(supervisor.take());
+        }
+    }
+}
+
+impl PySupervisor {
+    fn get(&self) -> PyResult<Arc<Supervisor>> {
+        let supervisor = self
+            .supervisor
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let closed = || PyRuntimeError::new_err("the sandbox is closed");
+        supervisor.clone().ok_or_else(closed)
+    }
+}
+
+#[pymethods]
+impl PySupervisor {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        executable: PathBuf,
+        backend: &str,
+        slots: Option<usize>,
+    ) -> PyResult<PySupervisor> {
+        let backend = match backend {
+            "auto" => BackendChoice::Auto,
+            "cgroup2" => BackendChoice::Cgroup2,
+            "hybrid" => BackendChoice::Hybrid,
+            "rlimit" => BackendChoice::Rlimit,
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "there is no backend {backend:?}"
+                )));
+            }
+        };
+        let mut builder = Supervisor::builder()
+            .executable(executable)
+            .backend(backend);
+        if let Some(slots) = slots {
+            builder = builder.slots(slots);
+        }
+        let supervisor = py.detach(|| builder.start()).map_err(raised)?;
+        Ok(PySupervisor {
+            supervisor: Mutex::new(Some(Arc::new(supervisor))),
+            owner: std::process::id(),
+        })
+    }
+
+    /// The backend, and the number of programs that can run at the same time.
+    fn info(&self) -> PyResult<(String, usize)> {
+        let supervisor = self.get()?;
+        let info = supervisor.info();
+        Ok((info.backend().to_string(), info.slots()))
+    }
+
+    /// Runs a program to its end: its facts, output, errors, and whether output was lost.
+    fn output<'py>(
+        &self,
+        py: Python<'py>,
+        request: &PyRequest,
+        max_bytes: u64,
+    ) -> PyResult<(Facts, Bound<'py, PyBytes>, Bound<'py, PyBytes>, bool)> {
+        let supervisor = self.get()?;
+        let output = py.detach(|| supervisor.output(&request.request, max_bytes));
+        let Output {
+            result,
+            stdout,
+            stderr,
+            truncated,
+            ..
+        } = output.map_err(raised)?;
+        let bytes = |data: &[u8]| PyBytes::new(py, data);
+        Ok((facts(&result)?, bytes(&stdout), bytes(&stderr), truncated))
+    }
+
+    /// Starts a program: the run, and the descriptors from which the caller reads output and
+    /// errors, and which it closes.
+    fn start(&self, request: &PyRequest) -> PyResult<(PyRun, i32, i32)> {
+        let supervisor = self.get()?;
+        let pipe = || pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK);
+        let failed = |errno: rustix::io::Errno| PyOSError::new_err(errno.raw_os_error());
+        let ((stdout, write_stdout), (stderr, write_stderr)) =
+            (pipe().map_err(failed)?, pipe().map_err(failed)?);
+        for end in [&write_stdout, &write_stderr] {
+            // Only the caller's ends must not block.
+            rustix::io::ioctl_fionbio(end, false).map_err(failed)?;
+        }
+        let request = request
+            .request
+            .clone()
+            .stdout(write_stdout)
+            .stderr(write_stderr);
+        let handle = supervisor.run(&request).map_err(raised)?;
+        handle.event().map_err(raised)?;
+        let run = PyRun {
+            handle: Some(handle),
+            owner: std::process::id(),
+        };
+        Ok((run, stdout.into_raw_fd(), stderr.into_raw_fd()))
+    }
+
+    /// Ends the sandbox with all programs in it.
+    fn close(&self, py: Python<'_>) {
+        let mut supervisor = self
+            .supervisor
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let supervisor = supervisor.take();
+        if let Some(supervisor) = supervisor {
+            supervisor.close();
+            py.detach(|| drop(supervisor));
+        }
+    }
+}
+
+/// A program that was started. Dropping it ends the program.
+#[pyclass(frozen, name = "Run")]
+struct PyRun {
+    /// Always there until this value is dropped.
+    handle: Option<Handle>,
+    /// The process that has started it.
+    owner: u32,
+}
+
+impl Drop for PyRun {
+    fn drop(&mut self) {
+        if is_copy(self.owner) {
+            std::mem::forget(self.handle.take());
+        }
+    }
+}
+
+impl PyRun {
+    fn get(&self) -> PyResult<&Handle> {
+        let ended = || PyRuntimeError::new_err("the run belongs to another process");
+        self.handle
+            .as_ref()
+            .filter(|_| !is_copy(self.owner))
+            .ok_or_else(ended)
+    }
+}
+
+#[pymethods]
+impl PyRun {
+    /// The descriptor that becomes readable when there is a result.
+    fn fileno(&self) -> PyResult<i32> {
+        Ok(self.get()?.event().map_err(raised)?.as_fd().as_raw_fd())
+    }
+
+    /// The facts of the run, if it has ended.
+    fn facts(&self) -> PyResult<Option<Facts>> {
+        let result = self.get()?.try_wait().map_err(raised)?;
+        result.as_ref().map(facts).transpose()
+    }
+
+    /// Ends the program, because it has written too much.
+    fn kill_for_output(&self) -> PyResult<()> {
+        self.get()?.kill_for_output();
+        Ok(())
+    }
+
+    /// Ends the program.
+    fn cancel(&self) -> PyResult<()> {
+        self.get()?.cancel();
+        Ok(())
+    }
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("SandboxError", module.py().get_type::<SandboxError>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<PyWorld>()?;
+    module.add_class::<PyRequest>()?;
+    module.add_class::<PySupervisor>()?;
+    module.add_class::<PyRun>()
+}
