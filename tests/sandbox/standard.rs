@@ -259,7 +259,8 @@ fn cpus_in_sys_are_those_that_the_run_may_use() {
         \x20   text = open('/sys/devices/system/cpu/' + name).read().strip()\n\
         \x20   pairs = [part.split('-') for part in text.split(',')]\n\
         \x20   return {cpu for pair in pairs for cpu in range(int(pair[0]), int(pair[-1]) + 1)}\n\
-        print([cpus(name) >= os.sched_getaffinity(0) for name in ('online', 'possible', 'present')])\n\
+        names = ('online', 'possible', 'present')\n\
+        print([cpus(name) >= os.sched_getaffinity(0) for name in names])\n\
         print(os.sysconf('SC_NPROCESSORS_CONF') == len(cpus('possible')))\n\
         print(os.listdir('/sys'), os.listdir('/sys/devices/system'))";
     for found in python(&supervisor, script) {
@@ -313,7 +314,8 @@ fn settings_of_the_kernel_are_readable() {
 fn each_run_has_pseudo_terminals_of_its_own() {
     let supervisor = supervisor();
     let script = "import os, pty, sys, termios, tty\n\
-        print(os.path.exists('/dev/tty'), oct(os.stat('/dev/ptmx').st_mode), os.listdir('/dev/pts'))\n\
+        print(os.path.exists('/dev/tty'), oct(os.stat('/dev/ptmx').st_mode))\n\
+        print(os.listdir('/dev/pts'))\n\
         emulator, terminal = os.openpty()\n\
         print(os.ttyname(terminal), os.isatty(emulator), os.get_terminal_size(terminal))\n\
         tty.setraw(terminal)\n\
@@ -342,7 +344,7 @@ fn each_run_has_pseudo_terminals_of_its_own() {
         for found in all {
             assert_eq!(
                 found,
-                "False 0o20666 ['ptmx']\n\
+                "False 0o20666\n['ptmx']\n\
                  /dev/pts/0 True os.terminal_size(columns=0, lines=0)\n\
                  b'raw\\n'\n\
                  /dev/pts/1 os.terminal_size(columns=40, lines=10) True\n"

@@ -1,12 +1,12 @@
 //! What programs of every interface find in their sandbox: shared memory, a loopback interface,
-//! names, and the files that describe the machine.
+//! pseudo-terminals, names, and the files that describe the machine.
 
 use crate::server::Server;
 use serde_json::{Value, json};
 
 /// Prints one word for each thing that works.
 const PROGRAM: &str = "\
-import asyncio, getpass, multiprocessing, socket
+import asyncio, getpass, multiprocessing, os, shutil, socket
 
 async def hello(reader, writer):
     writer.write(b'hi')
@@ -28,9 +28,13 @@ if __name__ == '__main__':
     print(getpass.getuser(), socket.gethostname(), socket.gethostbyname('localhost'))
     with open('/proc/meminfo') as memory, open('/proc/cpuinfo') as cpus:
         print(int(memory.readline().split()[1]) > 1000, cpus.read(9))
+    print(os.ttyname(os.openpty()[1]), shutil.disk_usage('/tmp').free > 0)
+    with open('/proc/mounts') as mounts, open('/sys/devices/system/cpu/online') as cpus:
+        print(' /tmp ' in mounts.read(), cpus.read(1).isdigit())
 ";
 
-const EXPECTED: &str = "[2, 1, 0]\nhi hi\nmillibox millibox 127.0.0.1\nTrue processor\n";
+const EXPECTED: &str = "[2, 1, 0]\nhi hi\nmillibox millibox 127.0.0.1\nTrue processor\n\
+                        /dev/pts/0 True\nTrue True\n";
 
 fn answer(dialect: &str, path: &str, body: &Value) -> Value {
     let server = Server::start(dialect);

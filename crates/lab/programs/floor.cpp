@@ -94,7 +94,8 @@ int program(void *) {
 int init(void *) {
     if (step >= USER) map_ids();
     if (step >= TMPFS)
-        need(mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=100%,nr_inodes=0"),
+        need(mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV,
+                   "mode=1777,size=100%,nr_inodes=0"),
              "tmpfs");
     if (step >= BOUNDING_SET) {
         unsigned long capability = 0;

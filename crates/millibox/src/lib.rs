@@ -43,6 +43,7 @@
 //! | `pool` | several supervisors as one |
 //! | `world`, `mount`, `request` | what a caller can request |
 //! | `names`, `memory_file` | parts of requests: names in errors, files in memory |
+//! | `sources` | the files to which the sources of mounts lead |
 //! | `prepare` | programs that are started once and copied for each run |
 //! | `error`, `start_error`, `mistakes`, `remedy` | errors, lists of mistakes, and remedies |
 //! | `result` | how a run ended |
@@ -77,6 +78,7 @@ mod process;
 mod remedy;
 mod request;
 mod result;
+mod sources;
 mod start_error;
 mod starting;
 mod supervisor;

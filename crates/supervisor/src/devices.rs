@@ -144,7 +144,7 @@ fn make_node(directory: &OwnedFd, (name, minor): (&str, u32)) -> Option<()> {
     Some(())
 }
 
-/// Replaces each [`Mount::Devices`] by binds and links, or by a bind of a directory of the tmpfs
+/// Replaces each [`Mount::Devices`] by binds and links, or by a bind of one directory in the tmpfs
 /// that [`make`] has mounted at `made`. In the first case, also adds the link beside a
 /// [`Mount::Terminals`].
 pub fn expand(located: Located, made: Option<&str>) -> Located {

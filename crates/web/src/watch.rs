@@ -29,7 +29,7 @@ pub async fn respond<S: Socket>(
         () = socket.left(Probe::Head) => return Err(ClientLeft),
     };
     socket.begin_response();
-    // Other bodies are there already.
+    // Bodies of a known size need no watch: no handler is waiting.
     if response.body().size_hint().exact().is_some() {
         return Ok(response);
     }

@@ -167,7 +167,7 @@ fn run_options_build_the_requested_world() {
     };
     assert_eq!(
         stdout_of(&[], "ls -A /tmp /dev").replace('\n', " "),
-        "/dev: fd full null random shm stderr stdin stdout urandom zero  /tmp: "
+        "/dev: fd full null ptmx pts random shm stderr stdin stdout urandom zero  /tmp: "
     );
     assert!(
         !Path::new("/etc/shadow").exists()

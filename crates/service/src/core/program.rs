@@ -10,7 +10,8 @@ mod keep;
 mod programs;
 
 pub use environment::{
-    ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, usual_world, work_directory_at,
+    ENVIRONMENT, WORK_DIRECTORY, command_world, plain_file, usual_world, with_temporary_directory,
+    work_directory_at,
 };
 pub use programs::Programs;
 

@@ -2,7 +2,7 @@
 class = "leaks"
 attempts = """\
 read the load, the times and the interrupts of the host from /proc, also below the files that \
-the world mounts there"""
+the world mounts there, and around those of its own that it mounts on themselves"""
 must = "/proc states what the run may use, and has no file of the host"
 held_by = "a procfs with only processes; read-only files of the template, whose mounts are locked"
 with = ["standard"]
@@ -39,9 +39,16 @@ static void attack(void)
             escaped("%s is writable", covered[at]);
     }
     has_no_times();
+    const char *kept[] = { "/proc/mounts", "/proc/net", "/proc/sys/kernel/random/uuid" };
+    for (unsigned at = 0; at < sizeof kept / sizeof *kept; at++)
+        if (umount2(kept[at], MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+            escaped("removed %s", kept[at]);
+    if (open("/proc/sys/kernel/random/uuid", O_WRONLY) >= 0)
+        escaped("the kernel's file is writable");
     const char *hosts[] = { "interrupts", "softirqs", "vmstat", "diskstats", "schedstat", "locks",
         "kallsyms", "keys", "modules", "cmdline", "timer_list", "partitions", "kmsg",
-        "sys/kernel/core_pattern", "sys/kernel/random/boot_id", "sys/fs/file-nr", "self/../keys" };
+        "sys/kernel/core_pattern", "sys/kernel/random/write_wakeup_threshold", "sys/fs/file-nr",
+        "mounts/../../keys", "net/../../keys", "self/../keys" };
     for (unsigned at = 0; at < sizeof hosts / sizeof *hosts; at++) {
         char path[100];
         snprintf(path, sizeof path, "/proc/%s", hosts[at]);

@@ -245,7 +245,7 @@ pub fn work_directory_at(path: &str, bytes: u64) -> TmpfsMount {
 }
 
 /// The world with a tmpfs of this size at /tmp, unless it already has one.
-fn with_temporary_directory(world: World, bytes: u64) -> World {
+pub fn with_temporary_directory(world: World, bytes: u64) -> World {
     if world.mounts().iter().any(|mount| mount.path() == "/tmp") {
         return world;
     }

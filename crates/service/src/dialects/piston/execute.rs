@@ -17,7 +17,9 @@ use crate::core::execution::{
     Streams, WHOLE_DIRECTORY,
 };
 use crate::core::plan::Plan;
-use crate::core::program::{ENVIRONMENT, plain_file, usual_world, work_directory_at};
+use crate::core::program::{
+    ENVIRONMENT, plain_file, usual_world, with_temporary_directory, work_directory_at,
+};
 use crate::core::queue::{Permit, Ticket};
 use crate::http::headers::RunHeaders;
 use crate::http::held::hold;
@@ -359,9 +361,7 @@ fn suite_execution(
         argv,
         env: environment(job, &command.env),
         world: usual_world(
-            executable
-                .world
-                .clone()
+            with_temporary_directory(executable.world.clone(), work_bytes)
                 .mount(work_directory_at(SUBMISSION_DIRECTORY, work_bytes)),
             execution_limits.memory_bytes,
         ),
