@@ -97,7 +97,7 @@ fn with_known_extensions(mut files: Vec<SourceFile>, suite: &Suite) -> Vec<Sourc
 /// file keeps its name if another file has the new name.
 fn names_of_public_classes(files: &[SourceFile], suite: &Suite) -> Vec<(PathBuf, PathBuf)> {
     let mut renamed: Vec<(PathBuf, PathBuf)> = Vec::new();
-    if suite.run.entry != EntryPoint::JavaClass {
+    if suite.run.entry == EntryPoint::File {
         return renamed;
     }
     let sources = files
