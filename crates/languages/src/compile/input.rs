@@ -147,7 +147,7 @@ pub(super) fn compiled<'f>(files: &'f [SourceFile], suite: &Suite) -> Vec<&'f Pa
 
 /// Returns the main file among those to compile. If no name decides, a file with the suite's first
 /// extension is preferred, because that is the extension of programs.
-pub(super) fn main_source<'f>(
+pub fn main_source<'f>(
     compiled: &[&'f Path],
     suite: &Suite,
     wanted: Option<&str>,
