@@ -131,7 +131,11 @@ fn test_frameworks_report_failed_tests() {
     );
     let installed = installed(&fusion);
     for (language, passing, failing) in TESTS {
-        let request = |code| json!({"language": language, "code": code, "compile_timeout": 90, "run_timeout": 90});
+        let request = |code| {
+            json!({
+                "language": language, "code": code, "compile_timeout": 90, "run_timeout": 90,
+            })
+        };
         if !installed.contains(&format!("'{language}'")) {
             assert_eq!(
                 fusion.post("/run_code", &request("")).status,
@@ -228,4 +232,19 @@ fn pytest_runs_tests_if_it_is_installed() {
     assert_eq!(passed["status"], "Success", "{passed}");
     let failed = fusion.run(&request("def test_one(): assert 1 == 2"));
     assert_eq!(failed["run_result"]["return_code"], 1, "{failed}");
+}
+
+/// The compiler evaluates functions at compile time, for longer than any limit of this test.
+#[test]
+fn source_that_keeps_the_compiler_busy_is_a_compile_timeout() {
+    let fusion = Fusion::start();
+    let answer = fusion.post(
+        "/run_code",
+        &json!({"language": "cpp", "compile_timeout": 1, "code": crate::server::slow_source()}),
+    );
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.body["status"], "Failed");
+    let compile = &answer.body["compile_result"];
+    assert_eq!(compile["status"], "TimeLimitExceeded", "{compile}");
+    assert_eq!(answer.body["run_result"], Value::Null);
 }
