@@ -31,6 +31,21 @@ pub struct Answer {
     headers: ureq::http::HeaderMap,
 }
 
+/// A C++ source that keeps the compiler busy for minutes: GCC bounds only the operations of each
+/// constant expression.
+pub fn slow_source() -> String {
+    let function = "constexpr unsigned long f(unsigned long n) {\n\
+        for (long i = 0; i < 100; i++)\n\
+        for (long j = 0; j < 100'000; j++) n ^= i * j;\n\
+        return n;\n}\n";
+    let constants =
+        (0..500).map(|number| format!("constexpr unsigned long a{number} = f({number});\n"));
+    format!(
+        "{function}{}int main() {{}}\n",
+        constants.collect::<String>()
+    )
+}
+
 /// The arguments that a service needs on this machine: without cgroups, the weaker backend has to
 /// be chosen by name.
 pub fn backend() -> &'static [&'static str] {

@@ -1,4 +1,5 @@
-//! A load generator: sends one HTTP request again and again over a number of connections.
+//! A load generator: sends one HTTP request again and again, or each of several requests once, over
+//! a number of connections.
 //!
 //! The load generator shares the CPUs with the server that it measures, so it must use little CPU
 //! time. A single thread waits with poll(2) for all connections, keeps them open and reads no more
@@ -25,6 +26,14 @@ pub struct Load {
     success: &'static str,
 }
 
+/// Requests that are sent once each.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    address: SocketAddr,
+    requests: Vec<Vec<u8>>,
+    success: &'static str,
+}
+
 /// The results of a load.
 #[derive(Debug, Clone)]
 pub struct Turn {
@@ -39,14 +48,9 @@ pub struct Turn {
 impl Load {
     /// Creates a POST request with a JSON body. The body of a successful answer contains `success`.
     pub fn new(address: SocketAddr, path: &str, body: &str, success: &'static str) -> Load {
-        let length = body.len();
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: \
-             application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-        );
         Load {
             address,
-            request: request.into_bytes(),
+            request: post(address, path, body),
             success,
         }
     }
@@ -95,6 +99,73 @@ impl Load {
             cpu_ns: cpu.as_nanos() as f64 / all_answers as f64,
         })
     }
+}
+
+impl Batch {
+    /// Creates POST requests with these JSON bodies. The body of a successful answer contains
+    /// `success`.
+    pub fn new(
+        address: SocketAddr,
+        path: &str,
+        bodies: impl Iterator<Item = String>,
+        success: &'static str,
+    ) -> Batch {
+        Batch {
+            address,
+            requests: bodies.map(|body| post(address, path, &body)).collect(),
+            success,
+        }
+    }
+
+    /// Sends each request once, and keeps a request in flight on each connection.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or an answer is not a success.
+    pub fn send(&self, connections: usize) -> Result<Turn, Error> {
+        let mut requests = self.requests.iter();
+        let cpu = cpu_time();
+        let begin = Instant::now();
+        let mut clients = Vec::new();
+        for request in requests.by_ref().take(connections) {
+            let mut client = Client::connect(self.address)?;
+            client.send(request)?;
+            clients.push(client);
+        }
+        let mut answers = Vec::new();
+        while !clients.is_empty() {
+            interrupt::check()?;
+            let ready = wait(&clients)?;
+            for at in (0..clients.len()).rev().filter(|at| ready[*at]) {
+                let client = &mut clients[at];
+                if !client.receive(self.success)? {
+                    continue;
+                }
+                answers.push(client.sent.elapsed());
+                match requests.next() {
+                    Some(request) => client.send(request)?,
+                    None => {
+                        clients.swap_remove(at);
+                    }
+                }
+            }
+        }
+        let cpu = cpu_time().saturating_sub(cpu);
+        Ok(Turn {
+            duration: begin.elapsed(),
+            cpu_ns: cpu.as_nanos() as f64 / answers.len().max(1) as f64,
+            answers,
+        })
+    }
+}
+
+/// A POST request with a JSON body.
+fn post(address: SocketAddr, path: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: \
+         application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    request.into_bytes()
 }
 
 impl Turn {
@@ -175,7 +246,7 @@ impl Client {
         let Some(body) = body(&self.answer)? else {
             return Ok(false);
         };
-        let is_success = self.answer.starts_with(b"HTTP/1.1 200 ")
+        let is_success = self.answer.starts_with(b"HTTP/1.1 20")
             && body
                 .windows(success.len())
                 .any(|part| part == success.as_bytes());
@@ -243,5 +314,12 @@ mod tests {
         assert!(!turn.answers.is_empty());
         assert!(turn.wall_ns() > 0.0 && turn.cpu_ns > 0.0);
         assert!(load("[Internal Error]").turn(1, duration).is_err());
+        let batch = |body| {
+            let bodies = ["{}", "[]", "1"].map(str::to_owned);
+            Batch::new(serve(body), "/run", bodies.into_iter(), "Accepted")
+        };
+        let turn = batch("[Accepted]").send(1).expect("a batch");
+        assert_eq!(turn.answers.len(), 3);
+        assert!(batch("[Internal Error]").send(1).is_err());
     }
 }

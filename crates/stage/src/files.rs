@@ -8,6 +8,7 @@ use std::path::Path;
 
 /// The number of the first descriptor after the standard streams.
 const FIRST_EXTRA_DESCRIPTOR: i32 = 3;
+const TEMPORARY_DIRECTORY: &str = "/tmp";
 /// The number of the null device (null(4)).
 const NULL_MAJOR: u32 = 1;
 const NULL_MINOR: u32 = 3;
@@ -64,12 +65,9 @@ fn carry_out(
     if let Some(archive) = archive {
         unpack(archive)?;
     }
-    let directory = rustix::fs::open(
-        ".",
-        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
-    .map_err(failed(Step::Unpack))?;
+    let directory = open_directory(".").map_err(failed(Step::Unpack))?;
+    // A world may have no such directory.
+    let temporary = open_directory(TEMPORARY_DIRECTORY).ok();
     rustix::stdio::dup2_stdin(&stdin).map_err(failed(Step::Descriptors))?;
     drop(stdin);
     place(descriptors).map_err(failed(Step::Descriptors))?;
@@ -83,7 +81,17 @@ fn carry_out(
             Err(errno) => return Err(failed(Step::Terminal)(errno)),
         }
     }
-    crate::send(socket, &Answer::Ready, &[directory.as_fd()]).map_err(failed(Step::Descriptors))
+    let directories: Vec<_> = [Some(&directory), temporary.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(OwnedFd::as_fd)
+        .collect();
+    crate::send(socket, &Answer::Ready, &directories).map_err(failed(Step::Descriptors))
+}
+
+fn open_directory(path: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
 }
 
 /// Replaces the null device of the host by that of the sandbox, under the same number. The caller

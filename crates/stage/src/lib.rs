@@ -6,8 +6,8 @@
 //! 1. receives the program's additional descriptors, its standard input and a tar archive,
 //! 2. unpacks the archive, whose paths are relative to the root; usually all of them are in the
 //!    working directory, which is a tmpfs of the run,
-//! 3. sends back a descriptor of the working directory, through which the caller reads files after
-//!    the run, when no process of the run can change them any more,
+//! 3. sends back descriptors of the working directory and of /tmp, through which the caller reads
+//!    files after the run, when no process of the run can change them any more,
 //! 4. installs the program's standard input and executes the program.
 //!
 //! All of this happens with the rights of the run and counts towards its limits, so neither the
@@ -51,7 +51,7 @@ pub struct Instructions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// The files are in place, and the program is executed next. A descriptor of the working
-    /// directory is attached to this answer.
+    /// directory is attached to this answer, and one of /tmp if that directory exists.
     Ready,
     /// A step failed, and the program was not executed.
     Failed(Failure),

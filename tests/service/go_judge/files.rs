@@ -119,13 +119,24 @@ fn link_does_not_lead_out_of_the_working_directory() {
 #[test]
 fn files_are_copied_out_with_their_errors() {
     let judge = Judge::start();
-    let script = "echo 1 > a; mkdir dir; head -c 100 /dev/zero | tr '\\0' x > big";
-    let names = json!(["stdout", "a", "absent?", "absent2", "dir", "big", "/w/a"]);
+    let script = "echo 1 > a; mkdir dir; head -c 100 /dev/zero | tr '\\0' x > big; \
+                  echo t > /tmp/t";
+    let names = json!([
+        "stdout",
+        "a",
+        "absent?",
+        "absent2",
+        "dir",
+        "big",
+        "/w/a",
+        "/tmp/t",
+        "/tmp/absent?"
+    ]);
     let result = judge.run(shell(script, json!({"copyOut": names, "copyOutMax": 50})));
     assert_eq!(result["status"], "File Error");
     assert_eq!(
         result["files"],
-        json!({"stdout": "", "stderr": "", "a": "1\n", "/w/a": "1\n"})
+        json!({"stdout": "", "stderr": "", "a": "1\n", "/w/a": "1\n", "/tmp/t": "t\n"})
     );
     let errors: Vec<(&str, &str)> = result["fileError"]
         .as_array()

@@ -143,3 +143,15 @@ fn overload_returns_503_until_a_place_is_free() {
     );
     assert_eq!(server.post("/api/v2/execute", &large).status, 400);
 }
+
+#[test]
+fn source_that_keeps_the_compiler_busy_is_a_timeout_of_the_compile_stage() {
+    let server = server();
+    let slow = with(
+        program("c++", &crate::server::slow_source()),
+        &json!({ "compile_timeout": 1000 }),
+    );
+    let answer = execute(&server, &slow);
+    assert_eq!(answer["compile"]["status"], "TO", "{answer}");
+    assert_eq!(answer["compile"]["signal"], "SIGKILL");
+}

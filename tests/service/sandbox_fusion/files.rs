@@ -38,13 +38,16 @@ fn code_does_not_replace_a_file_of_the_same_name() {
 fn only_existing_files_are_fetched() {
     let fusion = Fusion::start();
     let code = "import os\nos.mkdir('d')\nopen('d/out', 'wb').write(b'\\x00\\xff')\n\
-                os.symlink('/etc/passwd', 'link')\nopen('empty', 'w')\nraise SystemExit(1)";
+                os.symlink('/etc/passwd', 'link')\nopen('empty', 'w')\n\
+                open('/tmp/t', 'w').write('t')\nos.symlink('/etc/passwd', '/tmp/link')\n\
+                raise SystemExit(1)";
     let body = fusion.run(&json!({
         "language": "python", "code": code,
-        "fetch_files": ["d/out", "/work/d/out", "missing", "link", "d", "empty", "/etc/passwd"],
+        "fetch_files": ["d/out", "/work/d/out", "missing", "link", "d", "empty", "/etc/passwd",
+                        "/tmp/t", "/tmp/link", "/tmp/missing"],
     }));
     assert_eq!(body["status"], "Failed");
-    let expected = json!({"d/out": "AP8=", "/work/d/out": "AP8=", "empty": ""});
+    let expected = json!({"d/out": "AP8=", "/work/d/out": "AP8=", "empty": "", "/tmp/t": "dA=="});
     assert_eq!(body["files"], expected);
 }
 

@@ -256,9 +256,9 @@ fn body_above_the_limit_is_a_problem() {
 
 /// A copy has the modules that its interpreter has imported.
 #[test]
-fn python_program_with_many_tests_is_a_copy_of_its_interpreter() {
+fn python_program_is_a_copy_of_its_interpreter() {
     let server = Server::start("");
-    let run = |tests: u32, env: serde_json::Value| {
+    let run = |tests: u32, env: serde_json::Value, check: bool| {
         let tests: Vec<_> = (0..tests)
             .map(|number| {
                 let expected = format!("{} True", number * 2);
@@ -268,7 +268,7 @@ fn python_program_with_many_tests_is_a_copy_of_its_interpreter() {
         let program = "import sys\nprint(int(input()) * 2, 'json' in sys.modules)";
         let request = json!({
             "runtime": "python", "files": {"main.py": {"text": program}}, "tests": tests,
-            "env": env,
+            "env": env, "compile": {"check": check},
         });
         let answer = server.post("/v1/runs", &request);
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -278,8 +278,57 @@ fn python_program_with_many_tests_is_a_copy_of_its_interpreter() {
             .map(|test| (test["prepared"].clone(), test["passed"].clone()))
             .collect::<Vec<_>>()
     };
-    assert_eq!(run(8, json!({})), vec![(json!(true), json!(true)); 8]);
+    let copy = (json!(true), json!(true));
+    assert_eq!(run(1, json!({}), false), std::slice::from_ref(&copy));
+    assert_eq!(run(8, json!({}), true), vec![copy; 8]);
+    // A program that was checked has a world of its own, so it needs several tests.
     let cold = (json!(false), json!(false));
-    assert_eq!(run(1, json!({})), std::slice::from_ref(&cold));
-    assert_eq!(run(8, json!({"PYTHONOPTIMIZE": "1"})), vec![cold; 8]);
+    assert_eq!(run(1, json!({}), true), std::slice::from_ref(&cold));
+    assert_eq!(run(8, json!({"PYTHONOPTIMIZE": "1"}), false), vec![cold; 8]);
+}
+
+#[test]
+fn script_reports_its_syntax_error_itself_unless_it_is_checked() {
+    let server = Server::start("");
+    let mut request = json!({
+        "runtime": "python3",
+        "files": { "main.py": { "text": "print(" } },
+    });
+    let document = server.post("/v1/runs", &request).json();
+    assert_eq!(document["compile"], json!(null), "{document}");
+    let test = &document["tests"][0];
+    assert_eq!(
+        (&test["outcome"], &test["exit_code"]),
+        (&json!("exited"), &json!(1))
+    );
+    let stderr = test["stderr"]["text"].as_str().unwrap();
+    assert!(stderr.contains("SyntaxError"), "{document}");
+
+    request["compile"] = json!({ "check": true });
+    let document = server.post("/v1/runs", &request).json();
+    assert_eq!(document["compile"]["outcome"], "rejected", "{document}");
+    assert_eq!(document["tests"], json!([]));
+}
+
+#[test]
+fn script_finds_files_and_modules_beside_it() {
+    let server = Server::start("");
+    let main = "import os, part\nhere = os.path.dirname(os.path.abspath(__file__))\n\
+                print(part.NAME, open(os.path.join(here, 'd.txt')).read())";
+    let document = server.post(
+        "/v1/runs",
+        &json!({
+            "runtime": "python3",
+            "files": {
+                "d.txt": { "text": "data" },
+                "main.py": { "text": main },
+                "part.py": { "text": "NAME = 'part'" },
+            },
+        }),
+    );
+    let document = document.json();
+    assert_eq!(
+        document["tests"][0]["stdout"]["text"], "part data\n",
+        "{document}"
+    );
 }

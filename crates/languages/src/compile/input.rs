@@ -97,7 +97,7 @@ fn with_known_extensions(mut files: Vec<SourceFile>, suite: &Suite) -> Vec<Sourc
 /// file keeps its name if another file has the new name.
 fn names_of_public_classes(files: &[SourceFile], suite: &Suite) -> Vec<(PathBuf, PathBuf)> {
     let mut renamed: Vec<(PathBuf, PathBuf)> = Vec::new();
-    if suite.run.entry != EntryPoint::JavaClass {
+    if suite.run.entry == EntryPoint::File {
         return renamed;
     }
     let sources = files
@@ -147,7 +147,7 @@ pub(super) fn compiled<'f>(files: &'f [SourceFile], suite: &Suite) -> Vec<&'f Pa
 
 /// Returns the main file among those to compile. If no name decides, a file with the suite's first
 /// extension is preferred, because that is the extension of programs.
-pub(super) fn main_source<'f>(
+pub fn main_source<'f>(
     compiled: &[&'f Path],
     suite: &Suite,
     wanted: Option<&str>,

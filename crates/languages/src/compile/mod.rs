@@ -53,6 +53,7 @@ pub use error::{
     BuildError, CompileError, InternalError, Limit, NoSuite, ProductFault, Refusal, SourceAction,
     SourceFault, ToolsError, TrialError, Unavailable,
 };
+pub use input::main_source;
 pub use linked::{Fallback, Linkage};
 pub use messages::MAX_MESSAGE_BYTES;
 pub use options::{Compilation, Options};

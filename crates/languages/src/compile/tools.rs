@@ -120,9 +120,10 @@ fn candidates(tool: &Tool) -> Vec<PathBuf> {
             .collect()
     };
     let mut seen = Vec::new();
-    let executable = |path: &PathBuf| {
+    let mode = if tool.executable { 0o111 } else { 0o444 };
+    let usable = |path: &PathBuf| {
         path.metadata()
-            .is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0)
+            .is_ok_and(|file| file.is_file() && file.mode() & mode != 0)
     };
     let mut new = |path: &PathBuf| {
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -132,7 +133,7 @@ fn candidates(tool: &Tool) -> Vec<PathBuf> {
     };
     places
         .into_iter()
-        .filter(|path| executable(path) && new(path))
+        .filter(|path| usable(path) && new(path))
         .collect()
 }
 
@@ -184,6 +185,18 @@ fn try_one(
             }
         })?
     };
+    let stamp = match path.metadata() {
+        Ok(file) => format!("{} {} {}", file.size(), file.mtime(), file.mtime_nsec()),
+        Err(error) => return Err(broken(ToolFault::Io(error.into()))),
+    };
+    if !tool.executable {
+        return Ok(UsableTool {
+            path,
+            root,
+            version: String::new(),
+            stamp,
+        });
+    }
     let roots: Vec<PathBuf> = root.iter().cloned().collect();
     let world = world(&surroundings(suite), &roots)
         .map_err(|error| sandbox_fails(ToolFault::World(error)))?;
@@ -226,10 +239,6 @@ fn try_one(
             }));
         }
     }
-    let stamp = match path.metadata() {
-        Ok(file) => format!("{} {} {}", file.size(), file.mtime(), file.mtime_nsec()),
-        Err(error) => return Err(broken(ToolFault::Io(error.into()))),
-    };
     Ok(UsableTool {
         path,
         root,
@@ -383,6 +392,7 @@ mod tests {
         };
         let tool = |root| Tool {
             program: "x".into(),
+            executable: true,
             directories: Vec::new(),
             package: "x".into(),
             version: Vec::new(),

@@ -37,9 +37,13 @@ files!(
     "forth",
     "fortran",
     "gas",
+    "go_test",
     "groovy",
     "haskell",
+    "jest",
+    "junit",
     "kotlin",
+    "kotlin_script",
     "lisp",
     "lua",
     "luajit",
@@ -64,5 +68,6 @@ files!(
     "tcl",
     "typescript",
     "vala",
+    "verilog",
     "scripts"
 );

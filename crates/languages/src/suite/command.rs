@@ -124,6 +124,7 @@ pub(super) fn run_step(reader: &mut Reader<'_>, top: Section<'_>, filled: &[Stri
     let entries = [
         ("file", EntryPoint::File),
         ("java-class", EntryPoint::JavaClass),
+        ("java-tests", EntryPoint::JavaTests),
     ];
     let entry = reader.word(top, "entry", &entries);
     let Some(section) = reader.table(top, "run") else {

@@ -78,6 +78,9 @@ pub struct SourceRules {
 pub struct Tool {
     /// Name of the program, or its absolute path.
     pub program: String,
+    /// Whether the program can be executed. If not, it is a file of other programs, such as a Java
+    /// archive, and has no version.
+    pub executable: bool,
     /// Directories to search in addition to the system's directories and PATH.
     pub directories: Vec<String>,
     /// Debian packages that contain the tool, as arguments of `apt install`.
@@ -186,6 +189,8 @@ pub enum EntryPoint {
     File,
     /// The Java class with a main method.
     JavaClass,
+    /// All classes of Java tests, which the command finds by itself.
+    JavaTests,
 }
 
 /// What a command sees in addition to its own files.

@@ -34,7 +34,14 @@ const TOP_KEYS: &[&str] = &[
     "variant",
     "example",
 ];
-const TOOL_KEYS: &[&str] = &["directories", "package", "version", "root", "hint"];
+const TOOL_KEYS: &[&str] = &[
+    "directories",
+    "package",
+    "version",
+    "root",
+    "hint",
+    "executable",
+];
 const LINKING_KEYS: &[&str] = &["always", "default", "dynamic", "package", "static"];
 const LINK_WORDS: &[(&str, Link)] = &[("static", Link::Static), ("dynamic", Link::Dynamic)];
 const VARIANT_KEYS: &[&str] = &["title", "names", "default", "services"];
@@ -317,6 +324,7 @@ impl<'d> LanguageReader<'_, '_, 'd> {
             };
             tools.push(Tool {
                 program: program.to_owned(),
+                executable: reader.boolean(section, "executable", true),
                 directories: reader.plain_strings(section, "directories"),
                 package: reader.required(section, "package"),
                 version: match section.get("version") {

@@ -9,7 +9,7 @@ use super::queue::Refusal;
 use millibox::{Figures, Supervisor};
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::{
-    Availability, Compilation, CompileError, InternalError, Options, Toolbox,
+    Availability, Compilation, CompileError, InternalError, Options, Toolbox, main_source,
 };
 use millibox_languages::files::SourceFile as CompiledFile;
 use millibox_languages::program::Executable;
@@ -326,6 +326,22 @@ impl Catalog {
         }
         scripts.insert(key, program.clone());
         Ok(Some(program))
+    }
+
+    /// The main file among the sources of a program, as a compilation would choose it.
+    pub fn main_source<'f>(
+        &self,
+        runtime: &Runtime,
+        sources: &[&'f Path],
+        entry: Option<&str>,
+    ) -> Option<&'f Path> {
+        let suite = self.shared.suites.named(&runtime.name).ok()?;
+        let known = |path: &&&Path| suite.compiles(path);
+        let mut named: Vec<&Path> = sources.iter().filter(known).copied().collect();
+        if named.is_empty() {
+            named = sources.to_vec();
+        }
+        main_source(&named, suite, entry)
     }
 
     /// Waits until the libraries of a runtime are compiled. The work continues after the deadline.

@@ -84,6 +84,9 @@ pub enum ProgramSource {
         entry: Option<String>,
         /// Limits of the compiler.
         limits: CompileLimits,
+        /// Whether an interpreter that only runs sources checks them before the first test.
+        /// Otherwise it reports a syntax error in each test.
+        is_checked: bool,
     },
     /// A program of the system: its path or a name to look up, and its arguments.
     Command(Vec<OsString>),

@@ -28,6 +28,7 @@ use tokio::io::Interest;
 use tokio::net::UnixDatagram;
 
 const STAGE: &str = "millibox-stage";
+const TEMPORARY_DIRECTORY: &str = "/tmp";
 /// Content up to this size is archived without a thread for blocking work.
 const SMALL_ARCHIVE_BYTES: u64 = 64 << 10;
 /// The maximum number of files that are put into a working directory.
@@ -232,6 +233,8 @@ pub(super) struct Workspace {
     /// A socket of type SEQPACKET, which keeps messages apart as datagrams do.
     socket: UnixDatagram,
     directory: Option<OwnedFd>,
+    /// The directory /tmp of the run.
+    temporary: Option<OwnedFd>,
 }
 
 impl Workspace {
@@ -278,6 +281,7 @@ impl Workspace {
         Ok(Workspace {
             socket: UnixDatagram::from_std(socket.into()).map_err(failed)?,
             directory: None,
+            temporary: None,
         })
     }
 
@@ -295,8 +299,10 @@ impl Workspace {
             });
             match received {
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                Ok(Some((Answer::Ready, mut descriptors))) => {
-                    self.directory = descriptors.pop();
+                Ok(Some((Answer::Ready, descriptors))) => {
+                    let mut descriptors = descriptors.into_iter();
+                    self.directory = descriptors.next();
+                    self.temporary = descriptors.next();
                 }
                 Ok(Some((Answer::Failed(failure), _))) => return Err(failure),
                 // The exec closes the socket.
@@ -316,10 +322,27 @@ impl Workspace {
         let Some(directory) = self.directory.filter(|_| !outputs.is_empty()) else {
             return Ok(Vec::new());
         };
+        let temporary = self.temporary;
         let read = move || {
             outputs
                 .into_iter()
-                .map(|output| read_output(&directory, output, &budget))
+                .map(
+                    |output| match output.path.strip_prefix(TEMPORARY_DIRECTORY) {
+                        Err(_) => read_output(&directory, output, &budget),
+                        Ok(name) => {
+                            let below = OutputFile {
+                                path: name.to_owned(),
+                                ..output
+                            };
+                            let directory = temporary.as_ref().unwrap_or(&directory);
+                            let file = read_output(directory, below, &budget);
+                            ReturnedFile {
+                                path: output.path,
+                                ..file
+                            }
+                        }
+                    },
+                )
                 .collect()
         };
         tokio::task::spawn_blocking(read)

@@ -1,5 +1,7 @@
-//! The experiment `service`: runs of /bin/true over HTTP, through `millibox serve` and go-judge.
+//! The experiment `service`: runs of /bin/true over HTTP, through `millibox serve` and
+//! go-judge, and new scripts through all interfaces.
 
+mod scripts;
 mod server;
 
 use super::peers::go_judge;
@@ -19,7 +21,9 @@ pub const EXPERIMENT: Experiment = Experiment {
             real time. millibox serve and go-judge receive the same request in go-judge's format, \
             and requests to /v1 are compared with the library on all CPUs. The load generator is \
             one thread on the same CPUs. Targets: at least 5 times the runs of go-judge, and at \
-            least 70 % of the runs of the library.",
+            least 70 % of the runs of the library. New Python scripts are sent through all \
+            interfaces of the service. Targets: at least 3 times the scripts that Python runs \
+            without a sandbox, and a factor of at most 1.3 between the interfaces.",
     run,
 };
 
@@ -47,7 +51,8 @@ fn run(lab: &Lab, report: &mut Report) -> Result<(), Error> {
     };
     let server = Server::start(lab, millibox)?;
     beside_go_judge(lab, &server, report)?;
-    beside_the_library(lab, &server, report)
+    beside_the_library(lab, &server, report)?;
+    scripts::measure(lab, &server, report)
 }
 
 fn turn_duration(lab: &Lab) -> Duration {

@@ -156,7 +156,7 @@ fn read_with_wrong_types_reports_fault() {
 fn read_with_wrong_values_reports_fault() {
     assert_fault(3, "entry = 'method'", 3, |kind| {
         matches!(kind, FaultKind::UnknownWord { known, .. }
-                if *known == ["file", "java-class"])
+                if *known == ["file", "java-class", "java-tests"])
     });
     assert_fault(3, "priority = 5000", 3, |kind| {
         matches!(

@@ -115,7 +115,7 @@ impl Runtime {
 /// Extensions of headers, and those of sources if the compiler looks for them itself.
 fn beside(suite: &Suite) -> Vec<String> {
     let rules = &suite.sources;
-    let is_found = suite.finds_sources() || suite.run.entry == EntryPoint::JavaClass;
+    let is_found = suite.finds_sources() || suite.run.entry != EntryPoint::File;
     let sources = rules.extensions.iter().filter(|_| is_found);
     rules.headers.iter().chain(sources).cloned().collect()
 }

@@ -3,12 +3,13 @@
 use super::{Attachment, Event, ProgramError, ProgramReport, ProgramRun, ProgramSource};
 use super::{Source, StopOn, Test, TestReport};
 use crate::core::budget::Budget;
-use crate::core::catalog::{Catalog, Program, SourceFile};
+use crate::core::catalog::{Catalog, CatalogError, Program, ScriptError, SourceFile};
 use crate::core::engine::Engine;
-use crate::core::execution::ExecutionError;
+use crate::core::execution::{ExecutionError, InputContent, InputFile};
 use crate::core::queue::{Held, Permit, Queue, Refusal, Ticket};
 use bytes::Bytes;
 use millibox::Outcome;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -43,10 +44,55 @@ impl Programs {
         attachment: Option<Attachment>,
     ) -> Result<ProgramReport, ProgramError> {
         let begin = Instant::now();
+        let run = self.with_script(run).await?;
         run.check()?;
         let permit = self.admit(&run).await?;
         let queued = begin.elapsed();
         self.run_now(run, queued, attachment, Some(permit)).await
+    }
+
+    /// Puts the sources of an interpreted program into the working directory, unless they are
+    /// checked before the run. The interpreter that runs them reports a syntax error, so a new
+    /// script costs one start of the interpreter. Such scripts share their world, so an interpreter
+    /// can be prepared for all of them.
+    ///
+    /// # Errors
+    /// A source has a path that cannot be used, or no supervisor is running.
+    pub async fn with_script(&self, run: ProgramRun) -> Result<ProgramRun, CatalogError> {
+        let ProgramSource::Sources {
+            runtime,
+            files,
+            entry,
+            is_checked: false,
+            ..
+        } = &run.source
+        else {
+            return Ok(run);
+        };
+        let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+        let main = self.catalog.main_source(runtime, &paths, entry.as_deref());
+        let Some(main) = main.filter(|_| !runtime.is_compiled) else {
+            return Ok(run);
+        };
+        let program = match self.catalog.script(runtime, main).await {
+            Ok(Some(program)) => program,
+            // The compilation reports that the language cannot be used.
+            Ok(None) | Err(ScriptError::Language(_)) => return Ok(run),
+            Err(ScriptError::Catalog(error)) => return Err(error),
+            Err(ScriptError::NoSupervisor) => return Err(CatalogError::NoSupervisor),
+        };
+        let sources = files.iter().map(|file| InputFile {
+            path: file.path.clone(),
+            content: InputContent::File {
+                content: file.content.clone(),
+                mode: 0o644,
+            },
+        });
+        Ok(ProgramRun {
+            files: run.files.iter().cloned().chain(sources).collect(),
+            source: ProgramSource::Program(program),
+            ..run
+        })
     }
 
     /// Waits until a run may start. The ticket may charge more memory of the service than the run
@@ -92,6 +138,7 @@ impl Programs {
                 files,
                 entry,
                 limits,
+                is_checked: _,
             } => {
                 let sources = read_sources(files).await?;
                 let compiled = self

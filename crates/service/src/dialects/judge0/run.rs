@@ -10,7 +10,7 @@ use super::model::{
 use super::project;
 use super::status::Status;
 use super::submission::Verdict;
-use crate::core::catalog::{CompileLimits, Compiled, Runtime, ScriptError, SourceFile};
+use crate::core::catalog::{CompileLimits, Compiled, Runtime, SourceFile};
 use crate::core::compare::Comparison;
 use crate::core::engine::Lane;
 use crate::core::execution::{Content, Excess, ExecutionReport, InputContent, InputFile};
@@ -50,7 +50,7 @@ pub async fn run(
 ) -> Result<Verdict, Refusal> {
     let begin = Instant::now();
     let run = program_run(service, client, draft);
-    let run = match with_script(service, run).await {
+    let run = match service.programs.with_script(run).await {
         Ok(run) => run,
         Err(error) => return Ok(Verdict::internal_error(error)),
     };
@@ -106,33 +106,6 @@ async fn run_prepared(
             report => return report,
         }
     }
-}
-
-/// Puts the sources of an interpreted program into the working directory, as Judge0 does. The
-/// interpreter reports a syntax error when it runs.
-async fn with_script(service: &Service, run: ProgramRun) -> Result<ProgramRun, ScriptError> {
-    let ProgramSource::Sources { runtime, files, .. } = &run.source else {
-        return Ok(run);
-    };
-    let Some(main) = files.first() else {
-        return Ok(run);
-    };
-    let script = service.programs.catalog.script(runtime, &main.path).await?;
-    let Some(program) = script else {
-        return Ok(run);
-    };
-    let sources = files.iter().map(|file| InputFile {
-        path: file.path.clone(),
-        content: InputContent::File {
-            content: file.content.clone(),
-            mode: 0o644,
-        },
-    });
-    Ok(ProgramRun {
-        files: run.files.iter().cloned().chain(sources).collect(),
-        source: ProgramSource::Program(program),
-        ..run
-    })
 }
 
 fn finish(draft: &Draft, report: Result<ProgramReport, ProgramError>) -> Verdict {
@@ -267,6 +240,7 @@ fn source(draft: &Draft) -> (ProgramSource, Vec<InputFile>) {
                     cpu_time: Some(COMPILE_CPU_TIME),
                     memory_bytes: None,
                 },
+                is_checked: false,
             };
             (source, files)
         }

@@ -68,11 +68,11 @@ pub(super) struct Fetched {
 }
 
 impl Fetched {
-    /// The files of a request. Files outside of the working directory are never returned.
+    /// The files of a request. Files outside of the working directory and /tmp are never returned.
     pub(super) fn new(names: Vec<String>, max_bytes: u64) -> Fetched {
         let mut fetched = Fetched::default();
         for name in names {
-            if let Some(path) = place(&name).filter(|path| path.is_relative()) {
+            if let Some(path) = place(&name) {
                 fetched.outputs.push(OutputFile {
                     path,
                     max_bytes,

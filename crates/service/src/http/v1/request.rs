@@ -169,6 +169,7 @@ fn source(
                     cpu_time: request.compile.cpu_ms.map(Duration::from_millis),
                     memory_bytes: request.compile.memory_bytes,
                 },
+                is_checked: request.compile.check,
             };
             Ok((source, inputs))
         }

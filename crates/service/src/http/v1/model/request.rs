@@ -28,7 +28,7 @@ pub struct RunRequest {
     /// Variables that are added to the environment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Limits of the compiler.
+    /// How sources are compiled.
     pub compile: CompileRequest,
     /// Standard input, if there is one test without a name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,10 +83,15 @@ pub enum Blob {
     Sha256(String),
 }
 
-/// Limits of the compiler.
+/// How sources are compiled, and the limits of the compiler.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompileRequest {
+    /// Whether the syntax of an interpreted program is checked before its first test. This takes a
+    /// start of the interpreter for each new program. Without the check, the interpreter reports a
+    /// syntax error in each test, and `compile` is `null` in the answer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub check: bool,
     /// CPU time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_ms: Option<u64>,

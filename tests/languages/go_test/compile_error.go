@@ -1,0 +1,7 @@
+package main
+
+import "testing"
+
+func TestMissing(t *testing.T) {
+	missing()
+}

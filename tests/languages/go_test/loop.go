@@ -1,0 +1,8 @@
+package main
+
+import "testing"
+
+func TestLoop(t *testing.T) {
+	for {
+	}
+}

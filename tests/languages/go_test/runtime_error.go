@@ -1,0 +1,7 @@
+package main
+
+import "testing"
+
+func TestError(t *testing.T) {
+	t.Fatal("error")
+}

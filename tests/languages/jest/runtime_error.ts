@@ -1,0 +1,3 @@
+test("runtime_error", () => {
+  throw new Error("error");
+});

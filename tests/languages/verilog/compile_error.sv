@@ -1,0 +1,3 @@
+module tb;
+  initial missing();
+endmodule

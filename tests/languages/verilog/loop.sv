@@ -1,0 +1,4 @@
+module tb;
+  reg clock = 0;
+  always #1 clock = ~clock;
+endmodule

@@ -1,0 +1,4 @@
+module tb;
+  byte blocks[$];
+  initial forever blocks.push_back(1);
+endmodule

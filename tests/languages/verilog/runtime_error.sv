@@ -1,0 +1,3 @@
+module tb;
+  initial $fatal(1, "error");
+endmodule
