@@ -223,3 +223,9 @@ submission-rules-count = Höchstzahl der Einsendungen zu einer Aufgabe
 submission-rules-interval = Mindestzeit zwischen zwei Einsendungen, in Sekunden
 submission-rules-size = Größter Quelltext, in KiB
 submission-rules-languages = Erlaubte Sprachen (ohne Auswahl: alle)
+
+# The problems of a round, as a participant stands.
+problem-solved = gelöst
+problem-tried = versucht
+round-method-subtasks = Summe der besten Punkte jeder Teilaufgabe (IOI 2017)
+round-ranking-never = Die Rangliste nie Teilnehmern und Gästen zeigen

@@ -218,3 +218,9 @@ submission-rules-count = Maximum number of submissions to a problem
 submission-rules-interval = Least time between two submissions, in seconds
 submission-rules-size = Maximum size of a source, in KiB
 submission-rules-languages = Allowed languages (without a choice: all)
+
+# The problems of a round, as a participant stands.
+problem-solved = solved
+problem-tried = tried
+round-method-subtasks = Sum of the best points for each subtask (IOI 2017)
+round-ranking-never = Never show the ranking to contestants and guests

@@ -216,3 +216,9 @@ submission-rules-count = Największa liczba zgłoszeń do zadania
 submission-rules-interval = Najmniejszy odstęp między zgłoszeniami, w sekundach
 submission-rules-size = Największy rozmiar kodu, w KiB
 submission-rules-languages = Dozwolone języki (bez wyboru: wszystkie)
+
+# The problems of a round, as a participant stands.
+problem-solved = rozwiązane
+problem-tried = próbowane
+round-method-subtasks = Suma najlepszych punktów za każde podzadanie (IOI 2017)
+round-ranking-never = Nigdy nie pokazuj rankingu zawodnikom i gościom

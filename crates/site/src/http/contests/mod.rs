@@ -6,7 +6,8 @@
 //! | `overview` | the first page of a contest, which follows the times of its rounds |
 //! | `rounds`, `rules` | rounds and their problems; their scoring |
 //! | `extension` | more time for a round that runs |
-//! | `feedback`, `submission_rules` | what contestants see before the full results, and what they may submit |
+//! | `feedback` | what contestants see before the full results |
+//! | `submission_rules` | what contestants may submit |
 //! | `late` | files that the staff hands in for participants |
 //! | `members` | members and entry links |
 //! | `news` | new answers of all contests of a user |

@@ -29,8 +29,9 @@ use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-const METHODS: [(&str, &dyn Render); 2] = [
+const METHODS: [(&str, &dyn Render); 3] = [
     ("best", &t::RoundMethodBest),
+    ("subtasks", &t::RoundMethodSubtasks),
     ("last_compiling", &t::RoundMethodLast),
 ];
 
@@ -42,6 +43,8 @@ pub struct Fields {
     ends: String,
     full_results: String,
     ranking_from: String,
+    /// Set if only the staff ever sees the ranking.
+    ranking_hidden: Option<String>,
     /// The zone of the times.
     #[serde(default)]
     zone: String,
@@ -69,6 +72,11 @@ pub fn inputs(round: Option<&Round>) -> Markup {
             (input("ranking_from", &t::RoundFieldRanking, |round| round.ranking_from,
                 ranking_hint))
         }
+        label.check {
+            input type="checkbox" name="ranking_hidden" value="1"
+                checked[round.is_some_and(|round| round.ranking_from == Time::NEVER)];
+            (t::RoundRankingNever)
+        }
     }
 }
 
@@ -85,7 +93,10 @@ impl Fields {
             begins: time(&self.begins, |round| round.begins, Time::ALWAYS)?,
             ends: time(&self.ends, |round| round.ends, Time::NEVER)?,
             full_results: time(&self.full_results, |round| round.full_results, Time::ALWAYS)?,
-            ranking_from: time(&self.ranking_from, |round| round.ranking_from, Time::ALWAYS)?,
+            ranking_from: match self.ranking_hidden {
+                Some(_) => Time::NEVER,
+                None => time(&self.ranking_from, |round| round.ranking_from, Time::ALWAYS)?,
+            },
         };
         if fields.ends <= fields.begins {
             return Err(Mistake::RoundOrder.into());
