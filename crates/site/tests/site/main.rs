@@ -17,6 +17,7 @@ mod api;
 mod changes;
 mod commands;
 mod crawl;
+mod creation;
 mod day;
 mod demo;
 mod entry;
