@@ -375,7 +375,8 @@ record! {
 pub async fn standing(db: impl Executor, participant: i64) -> Result<Vec<Standing>> {
     db.all(
         "SELECT round_problem_id,
-            max(CASE WHEN state = 'done' AND verdict = 'accepted' THEN 1 ELSE 0 END) AS accepted
+            CAST(max(CASE WHEN state = 'done' AND verdict = 'accepted' THEN 1 ELSE 0 END)
+                AS BIGINT) AS accepted
          FROM submission
          JOIN judgement ON judgement.submission_id = submission.id AND current = 1
          WHERE participant_id = $1 AND kind = 'normal' AND round_problem_id IS NOT NULL

@@ -105,7 +105,8 @@ fn ranking_that_is_never_shown_is_only_for_the_staff() {
             ("ranking_hidden", "1"),
         ];
         let mut bob = user(&site, "bob");
-        cup.submit(&mut bob, RIGHT);
+        let submission = cup.submit(&mut bob, RIGHT);
+        bob.wait_for_result(&submission, "Accepted");
         let ranking = format!("/contests/{}/ranking", cup.contest);
         assert!(bob.get(&ranking).body.contains("data-participant"));
         assert_eq!(admin.post(&round, &fields).status, 303);
