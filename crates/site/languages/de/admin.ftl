@@ -123,7 +123,7 @@ rejudging-without = { $count ->
        *[other] { $count } Einsendungen haben kein neues Ergebnis und behalten das alte.
     }
 rejudging-apply = Neue Ergebnisse übernehmen
-rejudging-drop = Neue Ergebnisse verwerfen
+rejudging-drop = Alte Ergebnisse behalten
 rejudging-repeat = Wiederholen
 rejudging-no-verdict = Keines
 rejudging-no-results = Es gibt keine neuen Ergebnisse.
@@ -141,3 +141,6 @@ rejudging-old-sum = Alte Summe
 rejudging-new-place = Neuer Platz
 rejudging-new-sum = Neue Summe
 rejudging-no-change = Es ändert sich kein Platz und keine Summe.
+rejudging-decide-hint =
+    Wenn Sie die neuen Ergebnisse übernehmen, gelten sie sofort. Wenn Sie die alten behalten, werden
+    die neuen verworfen.

@@ -88,7 +88,7 @@ rules-thaw = Rangliste freigeben ab (leer: über die Schaltfläche)
 rules-save = Wertung speichern
 rules-frozen-since = Die Rangliste ist seit { $time } eingefroren.
 rules-thaw-now = Rangliste jetzt freigeben
-rules-colour = Farbe in Ranglisten und der Ballons (etwa #e11d48; leer: keine)
+rules-colour = Farbe in Ranglisten und der Ballons
 rules-colour-save = Farbe speichern
 
 # Members, and the link with which users enter.
@@ -223,3 +223,17 @@ submission-rules-count = Höchstzahl der Einsendungen zu einer Aufgabe
 submission-rules-interval = Mindestzeit zwischen zwei Einsendungen, in Sekunden
 submission-rules-size = Größter Quelltext, in KiB
 submission-rules-languages = Erlaubte Sprachen (ohne Auswahl: alle)
+
+# The problems of a round, as a participant stands.
+problem-solved = gelöst
+problem-tried = versucht
+round-method-subtasks = Summe der besten Punkte jeder Teilaufgabe (IOI 2017)
+round-ranking-never = Die Rangliste nie Teilnehmern und Gästen zeigen
+
+# The form for a contest with its first round.
+contest-first-round = Erste Runde
+contest-first-round-field = Name der Runde (leer: ohne Runde)
+contest-first-round-name = Runde 1
+contest-first-problems = Aufgaben der Runde
+round-problem-name = Aufgabe: Geben Sie einen Teil ihres Namens ein
+rules-colour-none = Keine Farbe

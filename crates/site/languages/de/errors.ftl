@@ -176,3 +176,4 @@ mistake-number-range = Geben Sie eine Zahl von 1 bis { $max } ein, nicht „{ $t
 mistake-language-not-allowed = Diese Sprache ist hier nicht erlaubt. Wählen Sie eine aus der Liste.
 refusal-no-submissions-left =
     Sie haben alle { $max } Einsendungen gemacht, die für diese Aufgabe erlaubt sind.
+mistake-no-such-problem = Wählen Sie eine Aufgabe aus der Liste.

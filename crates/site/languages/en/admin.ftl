@@ -120,7 +120,7 @@ rejudging-without = { $count ->
        *[other] { $count } submissions have no new result and keep the old one.
     }
 rejudging-apply = Apply the new results
-rejudging-drop = Drop the new results
+rejudging-drop = Keep the old results
 rejudging-repeat = Repeat
 rejudging-no-verdict = None
 rejudging-no-results = There are no new results.
@@ -138,3 +138,6 @@ rejudging-old-sum = Old sum
 rejudging-new-place = New place
 rejudging-new-sum = New sum
 rejudging-no-change = No place and no sum changes.
+rejudging-decide-hint =
+    If you apply the new results, they count at once. If you keep the old results, the new ones are
+    discarded.

@@ -86,7 +86,7 @@ rules-thaw = Thaw the ranking from (empty: with the button)
 rules-save = Save the scoring
 rules-frozen-since = The ranking has been frozen since { $time }.
 rules-thaw-now = Thaw the ranking now
-rules-colour = Colour in rankings and of balloons (such as #e11d48; empty: none)
+rules-colour = Colour in rankings and of balloons
 rules-colour-save = Save the colour
 
 # Members, and the link with which users enter.
@@ -218,3 +218,17 @@ submission-rules-count = Maximum number of submissions to a problem
 submission-rules-interval = Least time between two submissions, in seconds
 submission-rules-size = Maximum size of a source, in KiB
 submission-rules-languages = Allowed languages (without a choice: all)
+
+# The problems of a round, as a participant stands.
+problem-solved = solved
+problem-tried = tried
+round-method-subtasks = Sum of the best points for each subtask (IOI 2017)
+round-ranking-never = Never show the ranking to contestants and guests
+
+# The form for a contest with its first round.
+contest-first-round = First round
+contest-first-round-field = Name of the round (empty: without a round)
+contest-first-round-name = Round 1
+contest-first-problems = Problems of the round
+round-problem-name = Problem: type a part of its name
+rules-colour-none = No colour

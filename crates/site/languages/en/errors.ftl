@@ -150,3 +150,4 @@ refusal-team-without-members = The team has no members. Add the author of the fi
 mistake-number-range = Enter a number from 1 to { $max }, not "{ $text }".
 mistake-language-not-allowed = This language is not allowed here. Choose one from the list.
 refusal-no-submissions-left = You have made all { $max } submissions that are allowed for this problem.
+mistake-no-such-problem = Choose a problem from the list.

@@ -121,7 +121,7 @@ rejudging-without = { $count ->
        *[other] { $count } zgłoszeń nie ma nowego wyniku i zachowuje stary.
     }
 rejudging-apply = Zastosuj nowe wyniki
-rejudging-drop = Odrzuć nowe wyniki
+rejudging-drop = Zachowaj stare wyniki
 rejudging-repeat = Powtórz
 rejudging-no-verdict = Brak
 rejudging-no-results = Nie ma nowych wyników.
@@ -140,3 +140,5 @@ rejudging-old-sum = Stara suma
 rejudging-new-place = Nowe miejsce
 rejudging-new-sum = Nowa suma
 rejudging-no-change = Nie zmienia się żadne miejsce ani suma.
+rejudging-decide-hint =
+    Nowe wyniki po zastosowaniu liczą się od razu. Jeśli zachowasz stare, nowe zostaną odrzucone.

@@ -86,7 +86,7 @@ rules-thaw = Odmroź ranking od (puste: przyciskiem)
 rules-save = Zapisz punktację
 rules-frozen-since = Ranking jest zamrożony od { $time }.
 rules-thaw-now = Odmroź ranking teraz
-rules-colour = Kolor w rankingach i kolor balonów (na przykład #e11d48; puste: brak)
+rules-colour = Kolor w rankingach i balonów
 rules-colour-save = Zapisz kolor
 
 # Members, and the link with which users enter.
@@ -216,3 +216,17 @@ submission-rules-count = Największa liczba zgłoszeń do zadania
 submission-rules-interval = Najmniejszy odstęp między zgłoszeniami, w sekundach
 submission-rules-size = Największy rozmiar kodu, w KiB
 submission-rules-languages = Dozwolone języki (bez wyboru: wszystkie)
+
+# The problems of a round, as a participant stands.
+problem-solved = rozwiązane
+problem-tried = próbowane
+round-method-subtasks = Suma najlepszych punktów za każde podzadanie (IOI 2017)
+round-ranking-never = Nigdy nie pokazuj rankingu zawodnikom i gościom
+
+# The form for a contest with its first round.
+contest-first-round = Pierwsza runda
+contest-first-round-field = Nazwa rundy (puste: bez rundy)
+contest-first-round-name = Runda 1
+contest-first-problems = Zadania rundy
+round-problem-name = Zadanie: wpisz część nazwy
+rules-colour-none = Bez koloru

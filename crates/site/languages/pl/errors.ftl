@@ -158,3 +158,4 @@ mistake-number-range = Podaj liczbę od 1 do { $max }, a nie „{ $text }”.
 mistake-language-not-allowed = Ten język nie jest tu dozwolony. Wybierz język z listy.
 refusal-no-submissions-left =
     Wykorzystano wszystkie zgłoszenia dozwolone dla tego zadania: { $max }.
+mistake-no-such-problem = Wybierz zadanie z listy.

@@ -27,7 +27,7 @@ pub fn can_extend(begins: Time, ends: Time, now: Time) -> bool {
 impl Ending {
     /// The times with a later end.
     ///
-    /// Times that follow the end keep their distance to it, and so does a freeze that has not begun.
+    /// Times after the end keep their distance to it, and so does a freeze that has not begun.
     /// A freeze that has begun keeps its beginning: moving it would reveal results.
     #[must_use]
     pub fn later(self, by: Duration, now: Time) -> Ending {

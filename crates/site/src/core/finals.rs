@@ -17,6 +17,8 @@ text_enum! {
         /// The one with the most points; of several, the one with the best verdict, then the latest
         /// one.
         Best = "best",
+        /// The same one, but the points are those of the best subtasks of all submissions.
+        Subtasks = "subtasks",
     }
 }
 
@@ -77,15 +79,26 @@ fn compiles(verdict: Option<Verdict>) -> bool {
     verdict.is_some_and(|verdict| verdict != Verdict::CompileError)
 }
 
+/// Whether an attempt may be the final one, by complete results (`None`) or by a level of feedback.
+pub fn is_candidate(level: Option<Reveal>, one: &Attempt) -> bool {
+    one.counts
+        && match level {
+            None => compiles(one.full) && one.score.is_some(),
+            Some(Reveal::Hidden) => true,
+            Some(level) if level.shows_verdict() => compiles(one.full),
+            Some(_) => compiles(one.initial),
+        }
+}
+
 /// The final submission by complete results.
 pub fn full_final(method: FinalMethod, attempts: &[Attempt]) -> Option<&Attempt> {
-    let candidates = attempts
-        .iter()
-        .filter(|one| one.counts && compiles(one.full) && one.score.is_some());
+    let mut candidates = attempts.iter().filter(|one| is_candidate(None, one));
     match method {
-        FinalMethod::LastCompiling => candidates.last(),
+        FinalMethod::LastCompiling => candidates.next_back(),
         // Of several, this is the last one.
-        FinalMethod::Best => candidates.max_by_key(|one| (one.score, Reverse(one.full))),
+        FinalMethod::Best | FinalMethod::Subtasks => {
+            candidates.max_by_key(|one| (one.score, Reverse(one.full)))
+        }
     }
 }
 
@@ -95,22 +108,14 @@ pub fn initial_final(
     reveal: Reveal,
     attempts: &[Attempt],
 ) -> Option<&Attempt> {
-    if !reveal.shows_initial() {
-        return attempts.iter().rfind(|one| one.counts);
-    }
-    let known = |one: &Attempt| match reveal.shows_verdict() {
-        true => one.full,
-        false => one.initial,
-    };
-    let candidates = attempts
+    let mut candidates = attempts
         .iter()
-        .filter(|one| one.counts && compiles(known(one)));
+        .filter(|one| is_candidate(Some(reveal), one));
     match (method, reveal) {
-        (FinalMethod::LastCompiling, _) => candidates.last(),
-        (FinalMethod::Best, Reveal::Hidden | Reveal::Nothing) => {
-            candidates.max_by_key(|one| Reverse(one.initial))
-        }
-        (FinalMethod::Best, _) => candidates.max_by_key(|one| (one.score, Reverse(known(one)))),
+        (FinalMethod::LastCompiling, _) | (_, Reveal::Hidden) => candidates.next_back(),
+        (_, Reveal::Nothing) => candidates.max_by_key(|one| Reverse(one.initial)),
+        (_, Reveal::Score) => candidates.max_by_key(|one| (one.score, Reverse(one.initial))),
+        _ => candidates.max_by_key(|one| (one.score, Reverse(one.full))),
     }
 }
 
@@ -155,7 +160,7 @@ pub(super) mod tests {
         (position, one): (usize, &Attempt),
         (other_position, other): (usize, &Attempt),
     ) -> bool {
-        if method == FinalMethod::Best && reveal != Some(Reveal::Hidden) {
+        if method != FinalMethod::LastCompiling && reveal != Some(Reveal::Hidden) {
             let score = reveal != Some(Reveal::Nothing);
             if score && one.score != other.score {
                 return one.score > other.score;

@@ -15,6 +15,14 @@ pub fn are_equal(one: &str, other: &str) -> bool {
     key(one) == key(other)
 }
 
+/// The label of the problem with this number, from 0: A to Z, and then P27 and so on.
+pub fn of_number(number: usize) -> String {
+    match (b'A'..=b'Z').nth(number) {
+        Some(letter) => char::from(letter).to_string(),
+        None => format!("P{}", number + 1),
+    }
+}
+
 /// The label, or if it is taken, a similar one with a number.
 pub fn free<'l>(label: &str, taken: impl Iterator<Item = &'l str> + Clone) -> String {
     let is_free = |label: &str| taken.clone().all(|other| !are_equal(label, other));
@@ -36,6 +44,12 @@ pub fn free<'l>(label: &str, taken: impl Iterator<Item = &'l str> + Clone) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn labels_are_letters_and_then_numbers() {
+        let found = [0, 1, 25, 26, 99].map(of_number);
+        assert_eq!(found, ["A", "B", "Z", "P27", "P100"]);
+    }
 
     #[test]
     fn labels_differ_by_more_than_case_and_spaces() {

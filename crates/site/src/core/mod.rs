@@ -40,6 +40,7 @@ pub mod source;
 pub mod spread;
 pub mod standings;
 pub mod submission_rules;
+pub mod subtasks;
 pub mod throttle;
 pub mod time;
 pub mod token;

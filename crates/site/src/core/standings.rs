@@ -4,12 +4,13 @@
 //! Each round in ICPC mode has its own table.
 
 use super::access::ContestAccess;
-use super::finals;
+use super::finals::{self, FinalMethod};
 use super::icpc;
 use super::participant::OwnTimes;
 use super::participation::State;
 use super::points::{self, Final};
 use super::score::Score;
+use super::subtasks;
 use super::time::Time;
 use crate::db::contest::{MemberRole, Mode, Round, RoundProblem};
 use crate::db::participant::{self, Entry, Start};
@@ -357,7 +358,7 @@ impl<'a> Maker<'a> {
             .iter()
             .partition(|brief| self.hides(round, brief));
         let attempts: Vec<finals::Attempt> = known
-            .into_iter()
+            .iter()
             .map(|brief| finals::Attempt {
                 id: brief.id,
                 counts: true,
@@ -376,8 +377,23 @@ impl<'a> Maker<'a> {
             reveal: problem.revealed(),
             is_full: shown.is_some_and(|shown| shown.is_full),
         };
+        let mut found = points::cell(column, &attempts);
+        if problem.final_method == FinalMethod::Subtasks
+            && let Some(Final {
+                score: Some(score), ..
+            }) = &mut found
+        {
+            let level = (!column.is_full).then_some(column.reveal);
+            let counted = known.iter().zip(&attempts);
+            let counted = counted.filter(|(_, one)| finals::is_candidate(level, one));
+            let points = counted.filter_map(|(brief, one)| {
+                let groups = brief.group_scores.as_deref();
+                Some((groups, one.score?))
+            });
+            *score = subtasks::best(points);
+        }
         Cell::Points {
-            found: points::cell(column, &attempts),
+            found,
             pending: i64::try_from(hidden.len()).unwrap_or(i64::MAX),
         }
     }

@@ -72,6 +72,24 @@ pub fn visible(relation: Relation, rules: Option<Rules>, now: Time) -> Visible {
     }
 }
 
+/// How a participant stands with a problem, by results that the participant sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// A submission is accepted.
+    Solved,
+    /// A submission exists.
+    Tried,
+}
+
+/// The mark of a problem; `None` without submissions.
+pub fn mark(tried: bool, accepted: bool, visible: Visible) -> Option<Mark> {
+    match (tried, accepted && visible.verdict) {
+        (false, _) => None,
+        (true, true) => Some(Mark::Solved),
+        (true, false) => Some(Mark::Tried),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +142,34 @@ mod tests {
                 let expected: Vec<bool> = expected.chars().map(|flag| flag != '-').collect();
                 assert_eq!(flags[..], expected, "{relation:?} {reveal:?} at {now}");
             }
+        }
+    }
+
+    #[test]
+    fn mark_shows_no_verdict_that_the_author_does_not_see() {
+        // Level, whether the full results are shown; the mark of an accepted submission.
+        let table = [
+            (Reveal::Hidden, false, Mark::Tried),
+            (Reveal::Nothing, false, Mark::Tried),
+            (Reveal::Score, false, Mark::Tried),
+            (Reveal::Status, false, Mark::Solved),
+            (Reveal::First, false, Mark::Solved),
+            (Reveal::All, false, Mark::Solved),
+            (Reveal::Hidden, true, Mark::Solved),
+        ];
+        for (reveal, is_full, expected) in table {
+            let rules = Rules {
+                reveal,
+                full_results: if is_full { Time(5) } else { Time::NEVER },
+            };
+            let seen = visible(Relation::Author, Some(rules), Time(9));
+            assert_eq!(
+                mark(true, true, seen),
+                Some(expected),
+                "{reveal:?} {is_full}"
+            );
+            assert_eq!(mark(true, false, seen), Some(Mark::Tried));
+            assert_eq!(mark(false, false, seen), None);
         }
     }
 

@@ -9,6 +9,7 @@
 
 use super::{Db, Executor, Result, Tx, fault, record, rejudging, values};
 use crate::core::judgement::State;
+use crate::core::subtasks;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use std::time::Duration;
@@ -263,7 +264,7 @@ pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time
             "UPDATE judgement
              SET state = 'done', lease_until = NULL, ended_at = $3, initial_verdict = $4,
                 verdict = $5, score = $6, max_score = $7, cpu_time_ns = $8, memory_bytes = $9,
-                protocol = $10, as_expected = $11, fault = NULL
+                protocol = $10, as_expected = $11, group_scores = $12, fault = NULL
              WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING rejudging_id",
             values![
                 id,
@@ -276,7 +277,8 @@ pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time
                 outcome.cpu_time_ns,
                 outcome.memory_bytes,
                 &outcome.protocol,
-                outcome.as_expected.map(i64::from)
+                outcome.as_expected.map(i64::from),
+                subtasks::of_protocol(&outcome.protocol, outcome.score)
             ],
         )
         .await?;

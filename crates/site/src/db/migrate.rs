@@ -28,6 +28,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/017.sql"),
     include_str!("migrations/018.sql"),
     include_str!("migrations/019.sql"),
+    include_str!("migrations/020.sql"),
 ];
 
 /// Triggers that follow on the text of a migration, by its number.

@@ -93,6 +93,7 @@ record! {
         verdict: Option<Verdict>,
         initial_verdict: Option<Verdict>,
         score: Option<i64>,
+        group_scores: Option<String>,
     }
 }
 
@@ -231,7 +232,7 @@ pub async fn items(db: impl Executor, id: i64) -> Result<Vec<Item>> {
         "SELECT submission.id AS submission_id, login,
             problem.name AS problem_name, contest_id, old.verdict AS old_verdict,
             old.score AS old_score, fresh.id AS new_id, fresh.state, fresh.verdict,
-            fresh.initial_verdict, fresh.score
+            fresh.initial_verdict, fresh.score, fresh.group_scores
          FROM judgement AS fresh
          JOIN submission ON submission.id = fresh.submission_id
          JOIN users ON users.id = submission.user_id

@@ -55,6 +55,8 @@ record! {
         initial_verdict: Option<Verdict>,
         verdict: Option<Verdict>,
         score: Option<i64>,
+        /// The points of the subtasks (`core/subtasks.rs`).
+        group_scores: Option<String>,
     }
 }
 
@@ -347,7 +349,7 @@ pub async fn briefs(
 ) -> Result<Vec<Brief>> {
     db.all(
         "SELECT submission.id, submission.participant_id, submission.round_problem_id, kind,
-            submitted_at, initial_verdict, verdict, score
+            submitted_at, initial_verdict, verdict, score, group_scores
          FROM submission
          JOIN round_problem ON round_problem.id = submission.round_problem_id
          JOIN round ON round.id = round_id
@@ -356,6 +358,30 @@ pub async fn briefs(
             AND submission.participant_id IS NOT NULL
          ORDER BY submission.id",
         values![contest_id, from, to],
+    )
+    .await
+}
+
+record! {
+    /// The submissions of a participant to a problem of a round.
+    Standing {
+        round_problem_id: i64,
+        /// Whether one of them is accepted on all tests: 1 or 0.
+        accepted: i64,
+    }
+}
+
+/// The problems to which a participant has made submissions that count.
+pub async fn standing(db: impl Executor, participant: i64) -> Result<Vec<Standing>> {
+    db.all(
+        "SELECT round_problem_id,
+            CAST(max(CASE WHEN state = 'done' AND verdict = 'accepted' THEN 1 ELSE 0 END)
+                AS BIGINT) AS accepted
+         FROM submission
+         JOIN judgement ON judgement.submission_id = submission.id AND current = 1
+         WHERE participant_id = $1 AND kind = 'normal' AND round_problem_id IS NOT NULL
+         GROUP BY round_problem_id",
+        values![participant],
     )
     .await
 }

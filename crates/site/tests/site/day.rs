@@ -140,7 +140,7 @@ fn file_of_the_staff_counts_at_its_given_time() {
         assert_eq!(answer.status, 303, "{answer:#?}");
         let late = answer.location.expect("a submission");
 
-        // The page has the reason, but only the staff sees who has handed in the file.
+        // The page has the reason, but only the staff sees the login.
         let page = bob.wait_for_result(&late, "Wrong answer").body;
         assert!(
             page.contains("by the staff") && page.contains(reason),

@@ -18,6 +18,7 @@ mod changes;
 mod classes;
 mod commands;
 mod crawl;
+mod creation;
 mod day;
 mod demo;
 mod entry;

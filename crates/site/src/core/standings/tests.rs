@@ -82,6 +82,7 @@ pub fn brief(id: i64, participant_id: i64, minute: i64, verdict: Option<Verdict>
         initial_verdict: verdict,
         verdict,
         score: verdict.map(|verdict| if verdict == Verdict::Accepted { 100 } else { 0 }),
+        group_scores: None,
     }
 }
 
@@ -103,6 +104,112 @@ fn public(rounds: &[i64]) -> Scope {
 fn order(table: &Table) -> Vec<(Option<usize>, i64)> {
     let rows = table.rows.iter();
     rows.map(|row| (row.place, row.participant)).collect()
+}
+
+#[test]
+fn best_subtasks_of_all_submissions_are_added_where_points_are_shown() {
+    let wrong = Some(Verdict::WrongAnswer);
+    let of = |id, minute, groups: &str, score| Brief {
+        score: Some(score),
+        group_scores: Some(groups.to_owned()),
+        ..brief(id, 1, minute, wrong)
+    };
+    let mut data = Data {
+        rounds: vec![round(1, Mode::Points)],
+        problems: vec![problem(1, 1)],
+        participants: vec![entry(1)],
+        submissions: vec![
+            of(1, 110, r#"{"1":30,"2":0}"#, 30),
+            of(2, 120, r#"{"1":0,"2":50}"#, 50),
+        ],
+        ..Data::default()
+    };
+    // Method, level, whether full results are shown, freeze: points.
+    let table = [
+        (
+            FinalMethod::Best,
+            Reveal::Score,
+            true,
+            Time::NEVER,
+            Some(50),
+        ),
+        (
+            FinalMethod::Subtasks,
+            Reveal::Score,
+            true,
+            Time::NEVER,
+            Some(80),
+        ),
+        (
+            FinalMethod::Subtasks,
+            Reveal::Score,
+            false,
+            Time::NEVER,
+            Some(80),
+        ),
+        (
+            FinalMethod::Subtasks,
+            Reveal::Nothing,
+            false,
+            Time::NEVER,
+            None,
+        ),
+        (
+            FinalMethod::Subtasks,
+            Reveal::Hidden,
+            false,
+            Time::NEVER,
+            None,
+        ),
+        // The freeze hides the second submission.
+        (
+            FinalMethod::Subtasks,
+            Reveal::Score,
+            true,
+            at(115),
+            Some(30),
+        ),
+    ];
+    for (method, reveal, is_full, freeze_at, expected) in table {
+        (data.problems[0].final_method, data.problems[0].reveal) = (method, reveal);
+        data.rounds[0].freeze_at = freeze_at;
+        let mut scope = public(&[1]);
+        scope.rounds[0].is_full = is_full;
+        let table = &tables(&data, &scope, at(200))[0];
+        let Cell::Points {
+            found: Some(found), ..
+        } = table.rows[0].cells[0]
+        else {
+            panic!("{table:#?}");
+        };
+        assert_eq!(found.score, expected.map(Score), "{method:?} {reveal:?}");
+        assert_eq!(
+            table.rows[0].total,
+            Total::Points(Score(expected.unwrap_or(0)))
+        );
+    }
+}
+
+#[test]
+fn file_with_an_earlier_time_precedes_submissions_with_lower_numbers() {
+    let (right, wrong) = (Some(Verdict::Accepted), Some(Verdict::WrongAnswer));
+    let mut data = Data {
+        rounds: vec![round(1, Mode::Icpc)],
+        problems: vec![problem(1, 1)],
+        participants: vec![entry(1)],
+        submissions: vec![brief(1, 1, 150, right), brief(2, 1, 120, wrong)],
+        ..Data::default()
+    };
+    let total = |data: &Data| tables(data, &public(&[1]), at(200))[0].rows[0].total;
+    let expected = Total::Icpc {
+        solved: 1,
+        penalty: 70,
+        last: 50,
+    };
+    assert_eq!(total(&data), expected);
+    data.rounds[0].mode = Mode::Points;
+    data.problems[0].final_method = FinalMethod::LastCompiling;
+    assert_eq!(total(&data), Total::Points(Score(100)));
 }
 
 #[test]

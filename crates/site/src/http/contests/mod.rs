@@ -5,8 +5,10 @@
 //! | `view` | a contest as its viewer may see it |
 //! | `overview` | the first page of a contest, which follows the times of its rounds |
 //! | `rounds`, `rules` | rounds and their problems; their scoring |
+//! | `creation` | the form for a contest with its first round |
 //! | `extension` | more time for a round that runs |
-//! | `feedback`, `submission_rules` | what contestants see before the full results, and what they may submit |
+//! | `feedback` | what contestants see before the full results |
+//! | `submission_rules` | what contestants may submit |
 //! | `late` | files that the staff hands in for participants |
 //! | `members`, `class_entry` | members and entry links; classes that become members |
 //! | `news` | new answers of all contests of a user |
@@ -21,6 +23,7 @@ pub mod clarifications;
 mod class_entry;
 pub mod clocks;
 pub mod contest_files;
+mod creation;
 mod extension;
 mod feedback;
 mod late;
@@ -37,13 +40,12 @@ pub mod submission_rules;
 pub mod view;
 
 use crate::app::App;
-use crate::core::time::Time;
 use crate::core::zone::Zone;
-use crate::db::contest::{self, MemberRole, Visibility};
+use crate::db::contest::{self, Visibility};
 use crate::http::problems::{MAX_NAME, Place};
 use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
-use crate::http::web::layout::{crumbs, page};
+use crate::http::web::layout::page;
 use crate::http::web::parts::{PAGE_ROWS, button_link, check_name, empty, select};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
@@ -77,7 +79,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/news", get(news::show))
         .route("/news/live", get(news::live))
         .route("/contests", get(list))
-        .route("/contests/new", get(form).post(create))
+        .route("/contests/new", get(creation::form).post(creation::create))
         .route("/contests/{id}", get(overview::show))
         .route("/contests/{id}/overview/live", get(overview::live))
         .route("/contests/{id}/edit", get(edit_form).post(edit))
@@ -257,39 +259,6 @@ fn check(fields: &Fields, before: Visibility, session: &Session) -> Page<()> {
         return Err(Refusal::PublishContest.into());
     }
     Ok(())
-}
-
-/// `GET /contests/new`.
-pub async fn form(Ctx { app, session }: Ctx) -> Page {
-    if !session.viewer().is_teacher() {
-        return Err(PageError::NotFound);
-    }
-    let main = html! {
-        (crumbs(&[("/contests", &t::Contests)], t::ContestsAdd))
-        h1 { (t::ContestsAdd) }
-        form.fields method="post" {
-            (inputs(&app, "", Visibility::Private, None))
-            button { (t::ContestsAddButton) }
-        }
-    };
-    Ok(page(&session, t::ContestsAdd, main).into_response())
-}
-
-/// `POST /contests/new`.
-pub async fn create(Ctx { app, session }: Ctx, Form(fields): Form<Fields>) -> Page {
-    let user = session.user_id()?;
-    if !session.viewer().is_teacher() {
-        return Err(PageError::NotFound);
-    }
-    check(&fields, Visibility::Private, &session)?;
-    let zone = fields.time_zone()?.flatten();
-    let now = Time::now();
-    let mut tx = app.db.begin().await?;
-    let id = contest::insert(&mut tx, fields.name.trim(), fields.visibility, now).await?;
-    contest::set_time_zone(&mut tx, id, zone.as_ref().map(Zone::name)).await?;
-    contest::join(&mut tx, id, user, MemberRole::Owner, now).await?;
-    tx.commit().await?;
-    Ok(Redirect::to(&format!("/contests/{id}/edit")).into_response())
 }
 
 /// `GET /contests/{id}/edit`.

@@ -10,7 +10,9 @@ use crate::app::App;
 use crate::core::participant::{OwnTimes, next_opening};
 use crate::core::spread::spread;
 use crate::core::time::Time;
+use crate::core::visibility::{Mark, Relation, Rules, mark, visible};
 use crate::db::contest::{self, Round, RoundProblem};
+use crate::db::submission;
 use crate::http::web::client::Client;
 use crate::http::web::context::Ctx;
 use crate::http::web::error::Page;
@@ -25,6 +27,7 @@ use axum::response::sse::Event;
 use futures_util::{Stream, stream};
 use maud::{Markup, Render, html};
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +42,8 @@ const SPREAD: Duration = Duration::from_secs(1);
 struct Overview {
     rounds: Vec<(OwnTimes, Round)>,
     problems: Vec<RoundProblem>,
+    /// How the participant stands, by problem.
+    marks: HashMap<i64, Mark>,
 }
 
 impl Overview {
@@ -46,10 +51,40 @@ impl Overview {
         let id = view.contest.id;
         let rounds = contest::rounds(&app.db, id).await?.into_iter();
         let rounds = rounds.map(|round| (view.times(round.id, round.schedule()), round));
+        let problems = contest::problems(&app.db, id).await?;
         Ok(Overview {
             rounds: rounds.collect(),
-            problems: contest::problems(&app.db, id).await?,
+            marks: Overview::marks(app, view, &problems).await?,
+            problems,
         })
+    }
+
+    async fn marks(
+        app: &App,
+        view: &ContestView,
+        problems: &[RoundProblem],
+    ) -> Page<HashMap<i64, Mark>> {
+        let Some(participant) = &view.participant else {
+            return Ok(HashMap::new());
+        };
+        let now = Time::now();
+        let mut marks = HashMap::new();
+        for one in submission::standing(&app.db, participant.id).await? {
+            let id = one.round_problem_id;
+            let Some(problem) = problems.iter().find(|problem| problem.id == id) else {
+                continue;
+            };
+            let times = view.times(problem.round_id, problem.schedule());
+            let rules = Rules {
+                reveal: problem.revealed(),
+                full_results: times.full_results,
+            };
+            let seen = visible(Relation::Author, Some(rules), now);
+            if let Some(found) = mark(true, one.accepted != 0, seen) {
+                marks.insert(id, found);
+            }
+        }
+        Ok(marks)
     }
 
     /// The next time at which the page changes by itself.
@@ -78,7 +113,7 @@ impl Overview {
             .problems
             .iter()
             .filter(is_shown)
-            .map(|problem| (problem.id, &problem.label, &problem.name))
+            .map(|one| (one.id, &one.label, &one.name, self.marks.get(&one.id)))
             .collect();
         Sha256::digest(format!("{:?} {rounds:?} {problems:?}", view.access)).into()
     }
@@ -133,6 +168,13 @@ impl Overview {
                             li {
                                 a href={ "/round-problems/" (one.id) } {
                                     b { (one.label) } " " (one.name)
+                                }
+                                @match self.marks.get(&one.id) {
+                                    Some(Mark::Solved) => {
+                                        " " span.chip.good { "✓ " (t::ProblemSolved) }
+                                    }
+                                    Some(Mark::Tried) => { " " span.chip { (t::ProblemTried) } }
+                                    None => {}
                                 }
                             }
                         }

@@ -29,8 +29,9 @@ use maud::{Markup, Render, html};
 use serde::Deserialize;
 use std::sync::Arc;
 
-const METHODS: [(&str, &dyn Render); 2] = [
+const METHODS: [(&str, &dyn Render); 3] = [
     ("best", &t::RoundMethodBest),
+    ("subtasks", &t::RoundMethodSubtasks),
     ("last_compiling", &t::RoundMethodLast),
 ];
 
@@ -42,6 +43,8 @@ pub struct Fields {
     ends: String,
     full_results: String,
     ranking_from: String,
+    /// Set if only the staff ever sees the ranking.
+    ranking_hidden: Option<String>,
     /// The zone of the times.
     #[serde(default)]
     zone: String,
@@ -69,6 +72,11 @@ pub fn inputs(round: Option<&Round>) -> Markup {
             (input("ranking_from", &t::RoundFieldRanking, |round| round.ranking_from,
                 ranking_hint))
         }
+        label.check {
+            input type="checkbox" name="ranking_hidden" value="1"
+                checked[round.is_some_and(|round| round.ranking_from == Time::NEVER)];
+            (t::RoundRankingNever)
+        }
     }
 }
 
@@ -85,7 +93,10 @@ impl Fields {
             begins: time(&self.begins, |round| round.begins, Time::ALWAYS)?,
             ends: time(&self.ends, |round| round.ends, Time::NEVER)?,
             full_results: time(&self.full_results, |round| round.full_results, Time::ALWAYS)?,
-            ranking_from: time(&self.ranking_from, |round| round.ranking_from, Time::ALWAYS)?,
+            ranking_from: match self.ranking_hidden {
+                Some(_) => Time::NEVER,
+                None => time(&self.ranking_from, |round| round.ranking_from, Time::ALWAYS)?,
+            },
         };
         if fields.ends <= fields.begins {
             return Err(Mistake::RoundOrder.into());
@@ -157,17 +168,27 @@ async fn check_label(tx: &mut Tx, round: i64, own: Option<i64>, label: &str) -> 
     }
 }
 
+/// The number of a problem in a field that has suggestions such as `Sum (12)`.
+fn problem_number(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let inside = text
+        .strip_suffix(')')
+        .and_then(|text| text.rsplit_once('('));
+    inside.map_or(text, |(_, number)| number).parse().ok()
+}
+
 /// The choice of a problem: between those that a search has found or, if the site has few problems,
 /// between all of them. Otherwise by its number.
 fn problem_input(found: &[Problem], is_search: bool) -> Markup {
     let is_whole = is_search || found.len() < PAGE_ROWS as usize;
     html! {
         @if is_whole && !found.is_empty() {
-            label { (t::Problem)
-                select name="problem" { @for one in found {
-                    option value=(one.id) { (one.id) " " (one.name) }
-                } }
+            label { (t::RoundProblemName)
+                input name="problem" list="problem-names" autocomplete="off" required;
             }
+            datalist #problem-names { @for one in found {
+                option value={ (one.name) " (" (one.id) ")" } {}
+            } }
         } @else {
             @if is_search { p { (t::ProblemsNotFound) } }
             label { (t::RoundProblemNumber)
@@ -243,7 +264,8 @@ pub async fn edit(
 /// The fields of `POST /rounds/{id}/problems`.
 #[derive(Deserialize)]
 pub struct Attach {
-    problem: i64,
+    /// The number, or the name with the number in parentheses.
+    problem: String,
     label: String,
     final_method: FinalMethod,
     reveal: Reveal,
@@ -258,7 +280,8 @@ pub async fn attach(
 ) -> Page {
     let id = round.id;
     check_name(&form.label, MAX_LABEL)?;
-    let (problem, access) = problems::find(&app, &session, form.problem).await?;
+    let number = problem_number(&form.problem).ok_or(Mistake::NoSuchProblem)?;
+    let (problem, access) = problems::find(&app, &session, number).await?;
     if !access.attach {
         return Err(PageError::NotFound);
     }
@@ -411,4 +434,25 @@ pub async fn file(Ctx { app, session }: Ctx, Path((id, name)): Path<(i64, String
     let (_, problem) = ContestView::of_problem(&app, &session, id).await?;
     let manifest = manifest(&app, &problem).await?;
     problems::package_file(&app, &manifest, &name).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problem_is_named_by_its_number_or_a_suggestion() {
+        let table = [
+            ("12", Some(12)),
+            (" 12 ", Some(12)),
+            ("Sum (12)", Some(12)),
+            ("Sum (of two) (12)", Some(12)),
+            ("Sum", None),
+            ("Sum ()", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(problem_number(text), expected, "{text}");
+        }
+    }
 }

@@ -153,10 +153,21 @@ pub async fn thaw(ManagedRound(Ctx { app, .. }, view, round): ManagedRound) -> P
 
 /// The form for the colour of a problem.
 pub fn colour_form(problem: &RoundProblem) -> Markup {
+    // A field for a colour is never empty.
+    let shown = match problem.colour.as_str() {
+        "" => "#e11d48",
+        colour => colour,
+    };
     html! {
         form.fields method="post" action={ "/round-problems/" (problem.id) "/colour" } {
             label { (t::RulesColour)
-                input name="colour" pattern="#[0-9a-fA-F]{6}" value=(problem.colour); }
+                input type="color" name="colour"
+                    value=(shown); }
+            label.check {
+                input type="checkbox" name="no_colour" value="1"
+                    checked[problem.colour.is_empty()];
+                (t::RulesColourNone)
+            }
             button { (t::RulesColourSave) }
         }
     }
@@ -166,6 +177,8 @@ pub fn colour_form(problem: &RoundProblem) -> Markup {
 #[derive(Deserialize)]
 pub struct Colour {
     colour: String,
+    /// Set if the problem has no colour.
+    no_colour: Option<String>,
 }
 
 /// `POST /round-problems/{id}/colour`.
@@ -173,7 +186,10 @@ pub async fn set_colour(
     Checked(ManagedProblem(app, problem), Form(form)): Checked<ManagedProblem, Form<Colour>>,
 ) -> Page {
     let id = problem.id;
-    let colour = form.colour.trim();
+    let colour = match form.no_colour {
+        Some(_) => "",
+        None => form.colour.trim(),
+    };
     let digits = colour.strip_prefix('#').unwrap_or_default();
     let is_colour = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !colour.is_empty() && !is_colour {

@@ -1,5 +1,5 @@
-//! The inputs for what contestants may submit, of rounds and of their problems, and what the page of
-//! a problem tells contestants about it.
+//! The inputs for what contestants may submit, of rounds and of their problems, and what the page
+//! of a problem tells contestants about it.
 
 use crate::core::source::MAX_SOURCE;
 use crate::core::submission_rules::{Breach, Made, SubmissionRules};
@@ -54,7 +54,7 @@ pub fn inputs(rules: &SubmissionRules, languages: &[Language], is_problem: bool)
                         label.check {
                             input type="checkbox" name="languages" value=(language.name)
                                 checked[is_allowed(&language.name)];
-                            (language.title)
+                            span translate="no" { (language.title) }
                         }
                     }
                 }

@@ -359,10 +359,6 @@ impl ContestView {
             nav.tabs aria-label=(t::Contest) {
                 ul {
                     (tab("", &t::ContestTabProblems))
-                    (tab("/ranking", &t::ContestTabRanking))
-                    (tab("/statistics", &t::Statistics))
-                    (tab("/clarifications", &t::Clarifications))
-                    (tab("/files", &t::Files))
                     @if session.user.is_some() {
                         @if self.access.manage {
                             (tab("/submissions", &t::Submissions))
@@ -370,14 +366,23 @@ impl ContestView {
                             (tab("/submissions", &t::YourSubmissions))
                         }
                     }
+                    (tab("/ranking", &t::ContestTabRanking))
+                    (tab("/clarifications", &t::Clarifications))
+                    (tab("/files", &t::Files))
+                    (tab("/statistics", &t::Statistics))
                     @if self.access.manage || self.prints() {
                         (tab("/print", &t::Printing))
                     }
-                    @if self.access.manage {
-                        (tab("/balloons", &t::Balloons))
-                        (tab("/members", &t::ContestTabMembers))
-                        (tab("/participants", &t::ContestTabParticipants))
+                }
+            }
+            @if self.access.manage {
+                nav.tabs.staff aria-label=(t::RankingViewStaff) {
+                    ul {
+                        li.group { (t::RankingViewStaff) }
                         (tab("/edit", &t::Settings))
+                        (tab("/participants", &t::ContestTabParticipants))
+                        (tab("/members", &t::ContestTabMembers))
+                        (tab("/balloons", &t::Balloons))
                         (nav_link(&format!("/rejudgings/new?contest={}", self.contest.id),
                             t::ContestTabJudgeAgain, false))
                         // Teachers have these links on all pages.

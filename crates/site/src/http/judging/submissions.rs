@@ -26,6 +26,7 @@ use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::http::web::upload;
 use crate::http::web::vocabulary;
+use crate::judging::languages::Language;
 use crate::judging::live::Change;
 use crate::text::{self, Message, t};
 use axum::extract::{Form, Path, Query};
@@ -93,7 +94,7 @@ pub async fn list(Ctx { app, session }: Ctx, Query(place): Query<Place>) -> Page
     let main = html! {
         h1 { (title) }
         (banner)
-        (parts::submissions(&list, Some("/submissions")))
+        (parts::submissions(&app.languages, &list, Some("/submissions")))
     };
     Ok(page(&session, title, main).into_response())
 }
@@ -129,7 +130,7 @@ pub async fn of_contest(
     let main = html! {
         (view.top(&session, Some(&t::Submissions)))
         h2 { (t::Submissions) }
-        (parts::submissions(&list, Some(&more)))
+        (parts::submissions(&app.languages, &list, Some(&more)))
     };
     let source = format!("/contests/{id}/live");
     Ok(live_page(&session, t::Submissions, &source, main).into_response())
@@ -200,7 +201,7 @@ async fn piece(
         visible.faults && (one.awaits_result(visible) || judgement::is_open(&app.db, id).await?);
     let main = html! {
         div data-live {
-            (facts(one, round_problem, visible, handed_in.as_ref()))
+            (facts(one, round_problem, visible, handed_in.as_ref(), &app.languages))
             @if history.len() > 1 { (past(&history, id, shown)) }
             @if visible.faults && let Some(fault) = fault {
                 h2 { (t::SubmissionJudgeFailed) } pre tabindex="0" { "\n" (fault) }
@@ -296,6 +297,7 @@ fn facts(
     round_problem: Option<&RoundProblem>,
     visible: Visible,
     handed_in: Option<&HandedIn>,
+    languages: &[Language],
 ) -> Markup {
     html! {
         dl.facts {
@@ -309,7 +311,7 @@ fn facts(
                 }
             }
             dt { (t::User) } dd { (one.user_name) " (" (one.login) ")" }
-            dt { (t::Language) } dd { (one.language) }
+            dt { (t::Language) } dd translate="no" { (parts::language(languages, &one.language)) }
             dt { (t::Time) } dd { (time(one.submitted_at)) }
             @if let Some(how) = handed_in {
                 dt { (t::SubmissionHandedIn) }
@@ -522,7 +524,7 @@ pub async fn live_of_contest(
         let (app, session) = (app.clone(), session.clone());
         async move {
             let list = listed(&app, &session, (id, false), None).await?;
-            Ok(digest(&parts::submissions(&list, None)))
+            Ok(digest(&parts::submissions(&app.languages, &list, None)))
         }
     };
     let submissions = differences(receiver, concerns, look).await?;

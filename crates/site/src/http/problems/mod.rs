@@ -284,7 +284,7 @@ pub async fn show(
         (statement(&manifest, &text, &files))
         @if session.user.is_some() {
             h2 { @if access.edit { (t::Submissions) } @else { (t::YourSubmissions) } }
-            (submissions(&list, None))
+            (submissions(&app.languages, &list, None))
         }
         @if access.edit { (settings(&app, &session, &problem, &manifest).await?) }
     };

@@ -90,6 +90,8 @@ pub enum Mistake {
         /// The largest number.
         max: i64,
     },
+    /// A text names no problem.
+    NoSuchProblem,
     /// The rules of the round or the problem do not allow the language.
     LanguageNotAllowed,
     /// Another problem of the round has the label.
@@ -228,6 +230,7 @@ impl Mistake {
                 return value.trim() == text;
             }
             Mistake::UnknownZone { .. } => &["time_zone"],
+            Mistake::NoSuchProblem => &["problem"],
             Mistake::LabelTaken { .. } => &["label"],
             Mistake::FileName { .. } => &["name"],
             Mistake::WrongPassword => &["password"],
@@ -310,6 +313,7 @@ impl Mistake {
             Mistake::UnknownZone { name } => Box::new(t::MistakeUnknownZone { name }),
             Mistake::Number { text } => Box::new(t::MistakeNumber { text }),
             Mistake::NumberRange { text, max } => Box::new(t::MistakeNumberRange { text, max }),
+            Mistake::NoSuchProblem => Box::new(t::MistakeNoSuchProblem),
             Mistake::LanguageNotAllowed => Box::new(t::MistakeLanguageNotAllowed),
             Mistake::RoundOrder => Box::new(t::MistakeRoundOrder),
             Mistake::PersonalTime => Box::new(t::MistakePersonalTime),

@@ -12,6 +12,7 @@ use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::core::visibility::Visible;
 use crate::db::submission::{Kind, Submission};
+use crate::judging::languages::Language;
 use crate::text::{self, Message, t};
 use axum::extract::Multipart;
 use maud::{Markup, PreEscaped, Render, html};
@@ -182,8 +183,18 @@ pub fn points(submission: &Submission, visible: Visible) -> Markup {
     }
 }
 
+/// The display name of a language. One that is no longer installed has only its stored name.
+pub fn language<'a>(languages: &'a [Language], name: &'a str) -> &'a str {
+    let known = languages.iter().find(|one| one.name == name);
+    known.map_or(name, |one| &one.title)
+}
+
 /// A list of submissions, each with what the viewer may know about it.
-pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup {
+pub fn submissions(
+    languages: &[Language],
+    list: &[(Submission, Visible)],
+    more: Option<&str>,
+) -> Markup {
     html! {
         div data-live {
             @if list.is_empty() {
@@ -203,7 +214,7 @@ pub fn submissions(list: &[(Submission, Visible)], more: Option<&str>) -> Markup
                                 td { a href={ "/submissions/" (one.id) } { "#" (one.id) } }
                                 td { (one.login) }
                                 td { (one.problem_name) }
-                                td { (one.language) }
+                                td translate="no" { (language(languages, &one.language)) }
                                 td { (time(one.submitted_at)) }
                                 td {
                                     (status(one, *visible))

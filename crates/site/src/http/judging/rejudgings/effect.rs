@@ -119,6 +119,7 @@ async fn ranks_of(app: &App, contest: &Contest, items: &[Item]) -> Page<Markup> 
             one.initial_verdict = item.initial_verdict;
             one.verdict = item.verdict;
             one.score = item.score;
+            one.group_scores = item.group_scores.clone();
         }
     }
     let (scope, now) = (old.of_staff(), Time::now());

@@ -255,10 +255,10 @@ fn decision(set: &Set, items: &[Item]) -> Markup {
         .iter()
         .filter(|one| matches!(one.state, JudgementState::Fault | JudgementState::Cancelled));
     let without = without.count();
-    let button = |action: &str, words: &dyn Render| {
+    let button = |action: &str, class: &str, words: &dyn Render| {
         html! {
             form.inline method="post" action={ "/rejudgings/" (set.id) "/" (action) } {
-                button { (words) }
+                button class=(class) { (words) }
             }
         }
     };
@@ -269,12 +269,15 @@ fn decision(set: &Set, items: &[Item]) -> Markup {
         p.actions {
             @match set.state {
                 SetState::Open => {
-                    @if set.open == 0 { (button("apply", &t::RejudgingApply)) }
-                    (button("drop", &t::RejudgingDrop))
+                    @if set.open == 0 { (button("apply", "main", &t::RejudgingApply)) }
+                    (button("drop", "danger", &t::RejudgingDrop))
                 }
-                SetState::Applied | SetState::Dropped => (button("repeat", &t::RejudgingRepeat)),
+                SetState::Applied | SetState::Dropped => {
+                    (button("repeat", "second", &t::RejudgingRepeat))
+                }
             }
         }
+        @if set.state == SetState::Open { p.hint { (t::RejudgingDecideHint) } }
     }
 }
 
