@@ -1,6 +1,5 @@
 //! Files that the staff hands in for a participant, with a time that the staff gives.
 
-use super::participants::managed;
 use super::view::ContestView;
 use crate::app::App;
 use crate::core::participant::OwnTimes;
@@ -87,10 +86,10 @@ async fn times(tx: &mut Tx, one: &Participant, problem: &RoundProblem) -> Page<O
 
 /// `POST /participants/{id}/hand-in`.
 pub async fn hand_in(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart) -> Page {
-    managed(&app, &session, id).await?;
+    ContestView::managed_participant(&app, &session, id).await?;
     let upload = Upload::read(form).await?;
     // The form may have arrived slowly.
-    let (view, one) = managed(&app, &session, id).await?;
+    let (view, one) = ContestView::managed_participant(&app, &session, id).await?;
     let reason = upload.field("reason").trim().to_owned();
     if !(1..=MAX_REASON).contains(&reason.chars().count()) {
         return Err(Mistake::TextLength { max: MAX_REASON }.into());

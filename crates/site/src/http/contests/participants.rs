@@ -127,19 +127,9 @@ pub async fn create(
     Ok(Redirect::to(&format!("/participants/{team}")).into_response())
 }
 
-/// A participant that the viewer may change.
-pub async fn managed(app: &App, session: &Session, id: i64) -> Page<(ContestView, Participant)> {
-    let one = participant::by_id(&app.db, id).await?;
-    let one = one.ok_or(PageError::NotFound)?;
-    Ok((
-        ContestView::managed(app, session, one.contest_id).await?,
-        one,
-    ))
-}
-
 /// `GET /participants/{id}`.
 pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
-    let (view, one) = managed(&app, &session, id).await?;
+    let (view, one) = ContestView::managed_participant(&app, &session, id).await?;
     let title = match one.user_id {
         Some(user) if one.name.is_empty() => user::by_id(&app.db, user)
             .await?
@@ -238,7 +228,7 @@ pub async fn reinstate(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
 }
 
 async fn set_disqualified(app: &App, session: &Session, id: i64, reason: Option<&str>) -> Page {
-    let (_, one) = managed(app, session, id).await?;
+    let (_, one) = ContestView::managed_participant(app, session, id).await?;
     let mut tx = app.db.begin().await?;
     participant::disqualify(&mut tx, id, reason).await?;
     tx.commit().await?;
@@ -281,7 +271,7 @@ pub struct Edit {
 
 /// `POST /participants/{id}`.
 pub async fn edit(Ctx { app, session }: Ctx, Path(id): Path<i64>, Form(form): Form<Edit>) -> Page {
-    let (_, one) = managed(&app, &session, id).await?;
+    let (_, one) = ContestView::managed_participant(&app, &session, id).await?;
     if one.user_id.is_none() || !form.name.trim().is_empty() {
         check_name(&form.name, MAX_NAME)?;
     }
@@ -324,7 +314,7 @@ pub async fn add_member(
     Path(id): Path<i64>,
     Form(form): Form<Member>,
 ) -> Page {
-    let (_, one) = managed(&app, &session, id).await?;
+    let (_, one) = ContestView::managed_participant(&app, &session, id).await?;
     if one.user_id.is_some() {
         return Err(PageError::NotFound);
     }
@@ -348,7 +338,7 @@ pub async fn remove_member(
     Path(id): Path<i64>,
     Form(form): Form<Member>,
 ) -> Page {
-    managed(&app, &session, id).await?;
+    ContestView::managed_participant(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     if let Some(found) = user::by_login(&mut tx, &form.login).await? {
         participant::remove_member(&mut tx, id, found.id).await?;
@@ -359,7 +349,7 @@ pub async fn remove_member(
 
 /// `POST /participants/{id}/delete`.
 pub async fn delete(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
-    let (view, _) = managed(&app, &session, id).await?;
+    let (view, _) = ContestView::managed_participant(&app, &session, id).await?;
     let mut tx = app.db.begin().await?;
     if participant::has_submissions(&mut tx, id).await? {
         return Err(Refusal::ParticipantHasSubmissions.into());

@@ -281,6 +281,18 @@ impl ContestView {
         }
     }
 
+    /// A participant that the viewer may change.
+    pub async fn managed_participant(
+        app: &App,
+        session: &Session,
+        id: i64,
+    ) -> Page<(ContestView, Participant)> {
+        let one = participant::by_id(&app.db, id).await?;
+        let one = one.ok_or(PageError::NotFound)?;
+        let view = ContestView::managed(app, session, one.contest_id).await?;
+        Ok((view, one))
+    }
+
     /// A round that the viewer may change.
     pub async fn managed_round(
         app: &App,
