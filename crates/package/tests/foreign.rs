@@ -8,6 +8,7 @@ use millibox_package::model::{Checker, Problem, ScoreMode};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -667,4 +668,87 @@ fn archives_are_recognized_with_and_without_a_directory() {
         &[("problem.yaml", "name: x\n"), ("data/secret/1.in", "")],
     );
     assert!(!foreign::is_foreign(&pack(&own, "")));
+}
+
+/// Compiles a checker with its adapter. Returns `None` without a compiler.
+fn compile(foreign: &Foreign, compiler: &str) -> Option<PathBuf> {
+    let directory = foreign.new_package().join("output_validator");
+    let program = directory.join("program");
+    let files = fs::read_dir(&directory)
+        .unwrap()
+        .map(|it| it.unwrap().path());
+    let is_source = |path: &PathBuf| {
+        let extension = path.extension().unwrap_or_default();
+        extension == "c" || extension == "cpp"
+    };
+    let sources: Vec<PathBuf> = files.filter(is_source).collect();
+    let compiled = Command::new(compiler)
+        .args(sources)
+        .arg("-o")
+        .arg(&program)
+        .output();
+    let compiled = compiled.ok()?;
+    assert!(compiled.status.success(), "{compiled:#?}");
+    Some(program)
+}
+
+/// The exit status of a validator, and the part of the points that it gives.
+fn validate(program: &Path, output: &str) -> (Option<i32>, Option<String>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("in"), "1\n").unwrap();
+    fs::write(path("ans"), "5\n").unwrap();
+    fs::create_dir(path("feedback")).unwrap();
+    let mut child = Command::new(program)
+        .args([path("in"), path("ans"), path("feedback")])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(output.as_bytes())
+        .unwrap();
+    let status = child.wait().unwrap().code();
+    let part = fs::read_to_string(path("feedback/score_multiplier.txt"));
+    (status, part.ok().map(|text| text.trim().to_owned()))
+}
+
+/// Each checker accepts 5, gives half of the points to 6, rejects other numbers, and fails on 99.
+#[test]
+fn adapter_translates_the_results_of_checkers() {
+    const READ: &str = "#include <stdio.h>\nint main(int argc, char **argv) {\n\
+        int output = 0, answer = 0; FILE *o = fopen(argv[OUTPUT], \"r\");\n\
+        FILE *h = fopen(argv[ANSWER], \"r\");\n\
+        if (argc != 4 || !o || !h || fscanf(o, \"%d\", &output) != 1) return 1;\n\
+        if (fscanf(h, \"%d\", &answer) != 1 || output == 99) return 3;\n";
+    let sio = sinolpack();
+    let result = "puts(output == answer || output == answer + 1 ? \"OK\" : \"WRONG\");\n\
+        puts(\"comment\"); puts(output == answer + 1 ? \"50\" : \"100\"); return 0; }\n";
+    let head = "#define OUTPUT 2\n#define ANSWER 3\n";
+    sio.file("prog/abcchk.c", &format!("{head}{READ}{result}"));
+    let other = cms();
+    let result = "printf(\"%f\\n\", output == answer ? 1.0 : output == answer + 1 ? 0.5 : 0.0);\n\
+        return 0; }\n";
+    let swapped = "#define OUTPUT 3\n#define ANSWER 2\n";
+    other.file("check/checker.cpp", &format!("{swapped}{READ}{result}"));
+    let testlib = hydro("checker_type: testlib\nchecker: check.cpp\n");
+    let result = "if (output == answer + 1) { fputs(\"points 0.5\\n\", stderr); return 7; }\n\
+        return output == answer ? 0 : 1; }\n";
+    testlib.file("testdata/check.cpp", &format!("{head}{READ}{result}"));
+    for (foreign, compiler) in [(sio, "cc"), (other, "c++"), (testlib, "c++")] {
+        foreign.convert();
+        let Some(program) = compile(&foreign, compiler) else {
+            eprintln!("SKIPPED: {compiler} is not installed");
+            continue;
+        };
+        let name = foreign.name;
+        assert_eq!(validate(&program, "5\n"), (Some(42), None), "{name}");
+        let half = Some("0.500000000".to_owned());
+        assert_eq!(validate(&program, "6\n"), (Some(42), half), "{name}");
+        assert_eq!(validate(&program, "7\n"), (Some(43), None), "{name}");
+        // A judge error.
+        assert_eq!(validate(&program, "99\n"), (Some(1), None), "{name}");
+    }
 }
