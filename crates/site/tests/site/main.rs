@@ -33,6 +33,7 @@ mod rights;
 mod rounds;
 mod search;
 mod shares;
+mod sources;
 mod staff;
 mod statements;
 mod states;
