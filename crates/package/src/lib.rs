@@ -31,6 +31,7 @@
 //! | `programs` | finds the files that form one program |
 //! | `icpc` | the ICPC formats |
 //! | `sim` | Sim's format |
+//! | `foreign` | converts packages of other systems |
 //! | `tokens` | flags of the default output validator |
 //! | `edit` | writes limits into files of a package |
 //! | `position` | positions in the text of a file, for edits |
@@ -44,6 +45,7 @@ mod cause;
 mod constants;
 pub mod edit;
 pub mod fault;
+pub mod foreign;
 mod icpc;
 mod keys;
 pub mod model;

@@ -6,6 +6,7 @@
 //! | module | content |
 //! | --- | --- |
 //! | `init` | a new package that works immediately |
+//! | `import` | converts packages of other systems |
 //! | `generate` | inputs from generators, answers from the model solution |
 //! | `validate` | faults of a package: its files, inputs and answers |
 //! | `limits` | time limits from the model solution's times |
@@ -24,6 +25,7 @@ pub mod clean;
 pub mod error;
 pub mod findings;
 pub mod generate;
+pub mod import;
 pub mod init;
 pub mod limits;
 #[cfg(test)]

@@ -158,12 +158,12 @@ pub async fn create(app: &Arc<App>) -> Result<Option<String>, DemoError> {
         users.push((names.0, id));
     }
     let mut problems = Vec::new();
-    for (digest, package) in packages {
+    for package in packages {
         let name = packages::problem_name(&package.manifest);
         let visibility = problem::Visibility::Public;
         let id = problem::insert(&mut tx, &name, visibility, teacher, now).await?;
         problem::set_label(&mut tx, id, &package.manifest.label).await?;
-        let version = packages::insert(&mut tx, id, &digest, &package, "", teacher).await?;
+        let version = packages::insert(&mut tx, id, &package, "", teacher).await?;
         problems.push(Added {
             id,
             version,
@@ -185,8 +185,8 @@ pub async fn create(app: &Arc<App>) -> Result<Option<String>, DemoError> {
     )))
 }
 
-/// Stores all packages. Returns their digests and contents.
-fn store_all(app: &App) -> Result<Vec<(String, Package)>, DemoError> {
+/// Stores all packages. Returns their contents.
+fn store_all(app: &App) -> Result<Vec<Package>, DemoError> {
     let directory = millibox_package::temporary::directory()?;
     for (name, content) in FILES {
         let path = directory.path().join(name);
@@ -201,14 +201,13 @@ fn store_all(app: &App) -> Result<Vec<(String, Package)>, DemoError> {
         .collect()
 }
 
-fn store(app: &App, directory: &Path, name: &str) -> Result<(String, Package), DemoError> {
+fn store(app: &App, directory: &Path, name: &str) -> Result<Package, DemoError> {
     let root = directory.join(name);
     let problem = millibox_package::read(&root).map_err(SetterError::Package)?;
     let to = directory.join(format!("{name}.zip"));
     archive::pack(&problem, &root, &to, &|| false)?;
     let digest = app.blobs.put_file(&to)?;
-    let package = packages::read(app, &digest, &format!("{name}.zip"))?;
-    Ok((digest, package))
+    Ok(packages::read(app, &digest, &format!("{name}.zip"))?)
 }
 
 async fn add_user(

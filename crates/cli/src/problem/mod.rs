@@ -24,8 +24,9 @@ use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
 use millibox_languages::cache::Cache;
 use millibox_languages::compile::Toolbox;
+use millibox_setter::import::ImportError;
 use millibox_setter::{
-    ProgramFault, Setter, SetterError, archive, clean, findings, generate, init, limits,
+    ProgramFault, Setter, SetterError, archive, clean, findings, generate, import, init, limits,
 };
 use options::Command;
 use progress::Progress;
@@ -51,6 +52,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
     let done = match &args.command {
         Command::Init(args) => init_package(args, &signals),
+        Command::Import(args) => import_package(args),
         Command::Gen(args) => generate_tests(args, &signals),
         Command::Validate(args) => validate_package(args, &signals),
         Command::Limits(args) => find_limits(args, &signals),
@@ -167,6 +169,46 @@ fn init_package(args: &options::Init, signals: &Signals) -> Result<u8, Stop> {
     let directory = args.directory.display();
     say(format_args!(
         "{directory}: created a working package; adapt it, and see `millibox problem --help`"
+    ))?;
+    Ok(0)
+}
+
+fn import_package(args: &options::Import) -> Result<u8, Stop> {
+    let directory = args.directory.display();
+    let imported = match import::import(&args.package, &args.directory) {
+        Ok(imported) => imported,
+        Err(error) => {
+            complain(format_args!(
+                "millibox: {}: {error}",
+                args.package.display()
+            ));
+            let is_package = matches!(
+                error,
+                ImportError::Foreign(_) | ImportError::Unknown | ImportError::Faults(_)
+            );
+            return Ok(if is_package {
+                PACKAGE_ERROR_STATUS
+            } else {
+                FAILED_STATUS
+            });
+        }
+    };
+    let conversion = imported.conversion;
+    say(format_args!(
+        "{directory}: converted {:?} from {}, with {}",
+        conversion.title,
+        conversion.format,
+        counted(conversion.tests, "test")
+    ))?;
+    for loss in &conversion.losses {
+        say(format_args!("not taken over: {loss}"))?;
+    }
+    for warning in &imported.warnings {
+        say(format_args!("warning: {warning}"))?;
+    }
+    say(format_args!(
+        "check the package with `millibox problem validate {directory}` and `millibox problem test \
+         {directory}`"
     ))?;
     Ok(0)
 }

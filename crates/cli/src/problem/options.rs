@@ -55,6 +55,15 @@ pub enum Command {
     ///
     /// Example: millibox problem init sums --format sim --name 'Two sums'
     Init(Init),
+    /// Convert a package of another system
+    ///
+    /// PACKAGE is a directory or a .zip archive: a sinolpack of oioioi, a full package of
+    /// Codeforces Polygon, a task of CMS in the Italian YAML format, or an export of Hydro. import
+    /// writes an ICPC package (2025-09), and lists everything that it has not taken over. It runs
+    /// no program, so all tests must exist.
+    ///
+    /// Example: millibox problem import sum-polygon.zip sum
+    Import(Import),
     /// Generate inputs with generators, and answers with the model solution
     ///
     /// The rules are in the Sipfile of a Sim package, or in generators/generators.yaml of an ICPC
@@ -104,7 +113,7 @@ impl Command {
     /// The package, which must exist.
     pub fn package(&self) -> Option<&Path> {
         Some(match self {
-            Command::Init(_) => return None,
+            Command::Init(_) | Command::Import(_) => return None,
             Command::Gen(args) => &args.package,
             Command::Validate(args) => &args.target.package,
             Command::Limits(args) => &args.target.package,
@@ -145,6 +154,17 @@ pub struct Init {
     pub no_gen: bool,
     #[command(flatten)]
     pub work: JudgeSetupOptions,
+}
+
+/// Options of `import`.
+#[derive(Debug, clap::Args)]
+pub struct Import {
+    /// The package of the other system: a directory or a .zip archive
+    #[arg(value_name = "PACKAGE")]
+    pub package: PathBuf,
+    /// The new directory, which must be empty or not exist
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
 }
 
 /// Values of `--format`.

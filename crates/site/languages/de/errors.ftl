@@ -112,6 +112,7 @@ mistake-password-length =
     Ein Passwort muss mindestens { $min } Zeichen und darf höchstens { $max } Bytes haben.
 mistake-form = Das Formular ist nicht lesbar: { $detail }
 mistake-package = Das Aufgabenpaket enthält Fehler:
+mistake-import = Das Paket kann nicht importiert werden: { $detail }.
 mistake-wrong-password = Das Passwort ist falsch.
 mistake-wrong-present-password = Das bisherige Passwort ist falsch.
 mistake-wrong-sign-in = Benutzername oder Passwort ist falsch.

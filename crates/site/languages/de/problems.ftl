@@ -67,3 +67,7 @@ versions-no-solutions = Das Aufgabenpaket enthält keine Einsendungen.
 removal-warning =
     Alle Einsendungen dazu und ihre Ergebnisse werden ebenfalls gelöscht. Das kann nicht rückgängig
     gemacht werden.
+package-hint =
+    Ein Paket im Format der ICPC oder von Sim, ein Sinolpack von oioioi, ein volles Paket von Polygon,
+    eine Aufgabe von CMS (Italian YAML) oder ein Export von Hydro, als .zip-Archiv. Die Seite der
+    Versionen nennt, was nicht übernommen wurde.

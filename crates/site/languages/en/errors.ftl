@@ -93,6 +93,7 @@ mistake-password-length =
     A password must have at least { $min } characters, and at most { $max } bytes.
 mistake-form = The form cannot be read: { $detail }
 mistake-package = The package has errors:
+mistake-import = The package cannot be imported: { $detail }.
 mistake-wrong-password = The password is wrong.
 mistake-wrong-present-password = The current password is wrong.
 mistake-wrong-sign-in = Login or password is wrong.

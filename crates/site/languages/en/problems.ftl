@@ -62,3 +62,7 @@ versions-no-solutions = The package has no submissions.
 
 # Copying and deleting.
 removal-warning = All submissions to it and their results are also deleted. This cannot be undone.
+package-hint =
+    A package of the ICPC format or of Sim, a sinolpack of oioioi, a full package of Polygon, a task of
+    CMS (Italian YAML) or an export of Hydro, as a .zip archive. The page of its versions lists what
+    was not taken over.

@@ -100,6 +100,7 @@ mistake-email = Adres e-mail musi się składać z nazwy, znaku @ i domeny i nie
 mistake-password-length = Hasło musi mieć co najmniej { $min } znaków i najwyżej { $max } bajtów.
 mistake-form = Nie można odczytać formularza: { $detail }
 mistake-package = Paczka zadania zawiera błędy:
+mistake-import = Paczki nie można zaimportować: { $detail }.
 mistake-wrong-password = Hasło jest nieprawidłowe.
 mistake-wrong-present-password = Obecne hasło jest nieprawidłowe.
 mistake-wrong-sign-in = Login lub hasło są nieprawidłowe.

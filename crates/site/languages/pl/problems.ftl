@@ -64,3 +64,6 @@ versions-no-solutions = Paczka nie zawiera zgłoszeń.
 # Copying and deleting.
 removal-warning =
     Usunięte zostaną także wszystkie związane z tym zgłoszenia i ich wyniki. Tego nie można cofnąć.
+package-hint =
+    Paczka w formacie ICPC lub Sima, sinolpack z oioioi, pełna paczka z Polygona, zadanie CMS (Italian
+    YAML) albo eksport z Hydro, jako archiwum .zip. Strona wersji wymienia to, czego nie przejęto.

@@ -36,6 +36,7 @@ pub mod sample;
 pub mod score;
 pub mod search;
 pub mod shares;
+pub mod similarity;
 pub mod source;
 pub mod spread;
 pub mod standings;

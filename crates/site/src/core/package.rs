@@ -6,9 +6,11 @@ use super::sample::Sample;
 use super::score::{PASSED, Score};
 use crate::blobs::{BlobError, Blobs};
 use millibox_package::model::{Format, Problem, Scoring};
-use millibox_package::{Fault, Faults};
+use millibox_package::{Fault, Faults, foreign};
+use millibox_setter::import::{self, ImportError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::fs::File as DiskFile;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -109,6 +111,9 @@ pub enum PackageError {
     /// It cannot be stored.
     #[error(transparent)]
     Blob(#[from] BlobError),
+    /// The package of another system cannot be converted.
+    #[error("the package cannot be imported: {0}")]
+    Import(ImportError),
 }
 
 fn list(faults: &[Fault]) -> String {
@@ -224,6 +229,53 @@ pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), 
         PackageError::Faults(faults.into_iter().map(shown).collect())
     })?;
     Ok((problem, directory))
+}
+
+/// Converts a stored package of another system and stores the result. Returns its digest, and a line
+/// for everything that was left out. Other archives stay as they are.
+///
+/// # Errors
+/// The package cannot be converted, or the result cannot be stored.
+pub fn taken_over(
+    blobs: &Blobs,
+    digest: &str,
+    name: &str,
+) -> Result<(String, Vec<String>), PackageError> {
+    let archive = blobs.path(digest);
+    if !foreign::is_foreign(&archive) {
+        return Ok((digest.to_owned(), Vec::new()));
+    }
+    let directory = millibox_package::temporary::directory()?;
+    // Some packages are called after their archives.
+    let stem = Path::new(name).file_stem().unwrap_or("package".as_ref());
+    let mut link = directory.path().join(stem);
+    link.set_extension("zip");
+    std::os::unix::fs::symlink(&archive, &link)?;
+    let new = tempfile::Builder::new()
+        .prefix("new-")
+        .tempdir_in(directory.path())?;
+    let packed = new.path().join("package.zip");
+    let imported = match import::import_archive(&link, &packed) {
+        Ok(imported) => imported,
+        Err(ImportError::Unknown) => return Ok((digest.to_owned(), Vec::new())),
+        Err(ImportError::Faults(faults)) => {
+            return Err(PackageError::Faults(faults.into_iter().collect()));
+        }
+        Err(error) => return Err(PackageError::Import(error)),
+    };
+    let mut blob = blobs.begin()?;
+    let mut reader = DiskFile::open(&packed)?;
+    let mut chunk = vec![0; 1 << 20];
+    loop {
+        let read = std::io::Read::read(&mut reader, &mut chunk)?;
+        if read == 0 {
+            break;
+        }
+        blob.write(&chunk[..read])?;
+    }
+    let losses = imported.conversion.losses.iter();
+    let losses = losses.map(|loss| format!("not taken over: {loss}"));
+    Ok((blob.finish()?, losses.collect()))
 }
 
 /// Returns the fault with a path inside the package.

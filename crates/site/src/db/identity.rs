@@ -16,7 +16,7 @@ record! {
 pub async fn user(db: impl Executor, issuer: &str, subject: &str) -> Result<Option<User>> {
     db.first(
         "SELECT users.id, login, name, email, password, role, users.created_at, disabled_at,
-            locale, time_zone
+            locale, time_zone, created_by
          FROM identity JOIN users ON users.id = identity.user_id
          WHERE issuer = $1 AND subject = $2",
         values![issuer, subject],

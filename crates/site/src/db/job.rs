@@ -106,9 +106,9 @@ pub struct NewJob<'a> {
 macro_rules! jobs {
     ($rest:literal) => {
         concat!(
-            "SELECT job.id, kind, args, state, attempt, problem_id, contest_id, created_by, login,
+            "SELECT job.id, kind, args, state, attempt, problem_id, contest_id, job.created_by, login,
                 job.created_at, started_at, ended_at, result
-             FROM job JOIN users ON users.id = created_by ",
+             FROM job JOIN users ON users.id = job.created_by ",
             $rest
         )
     };
@@ -301,7 +301,7 @@ pub async fn expire(db: &Db, now: Time) -> Result<u64> {
 pub async fn page(db: &Db, user: i64, all: bool, state: &str, limit: i64) -> Result<Vec<Job>> {
     db.all(
         jobs!(
-            "WHERE ($2 = 1 OR created_by = $1
+            "WHERE ($2 = 1 OR job.created_by = $1
                 OR problem_id IN (SELECT problem.id FROM problem WHERE owner_id = $1)
                 OR contest_id IN (SELECT membership.contest_id FROM membership
                     WHERE user_id = $1 AND membership.role IN ('owner', 'moderator')))

@@ -18,6 +18,7 @@ pub mod clarification;
 pub mod class;
 pub mod contest;
 pub mod contest_file;
+pub mod contest_source;
 pub mod credential;
 pub mod ending;
 pub mod fault;

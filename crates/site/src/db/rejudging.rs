@@ -105,7 +105,7 @@ macro_rules! sets {
                 (SELECT COUNT(*) FROM judgement WHERE rejudging_id = rejudging.id) AS size,
                 (SELECT COUNT(*) FROM judgement WHERE rejudging_id = rejudging.id
                     AND judgement.state IN ('queued', 'running')) AS open
-             FROM rejudging JOIN users ON users.id = created_by ",
+             FROM rejudging JOIN users ON users.id = rejudging.created_by ",
             $($rest)+
         )
     };

@@ -24,7 +24,7 @@ pub async fn insert(
 pub async fn user(db: impl Executor, hash: [u8; 32], now: Time) -> Result<Option<User>> {
     db.first(
         "SELECT users.id, login, name, email, password, role, users.created_at, disabled_at,
-            locale, time_zone
+            locale, time_zone, created_by
          FROM reset_link JOIN users ON users.id = reset_link.user_id
          WHERE hash = $1 AND expires_at > $2 AND disabled_at IS NULL",
         values![hash, now],

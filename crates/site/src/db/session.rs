@@ -62,7 +62,7 @@ pub async fn delete_others(tx: &mut Tx, user_id: i64, hash: [u8; 32]) -> Result<
 pub async fn user(db: &Db, hash: [u8; 32], now: Time) -> Result<Option<User>> {
     db.first(
         "SELECT users.id, login, name, email, password, role, users.created_at, disabled_at,
-            locale, time_zone
+            locale, time_zone, created_by
          FROM session JOIN users ON users.id = session.user_id
          WHERE hash = $1 AND expires_at > $2 AND disabled_at IS NULL",
         values![hash, now],

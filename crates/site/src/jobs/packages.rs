@@ -32,6 +32,9 @@ pub struct Solution {
 /// A package that was read.
 #[derive(Debug)]
 pub struct Package {
+    /// The digest of its archive. It differs from that of the upload if the upload was the package
+    /// of another system.
+    pub digest: String,
     /// The data that pages show.
     pub manifest: Manifest,
     /// The submissions in the package that can be judged here.
@@ -66,8 +69,11 @@ pub enum SolutionFault {
 /// # Errors
 /// The package contains errors, or its files cannot be stored.
 pub fn read(app: &App, digest: &str, name: &str) -> Result<Package, package::PackageError> {
-    let (problem, directory) = package::open(&app.blobs.path(digest), name)?;
-    describe(app, &problem, directory.path())
+    let (digest, losses) = package::taken_over(&app.blobs, digest, name)?;
+    let (problem, directory) = package::open(&app.blobs.path(&digest), name)?;
+    let mut package = describe(app, &problem, directory.path(), digest)?;
+    package.manifest.warnings.extend(losses);
+    Ok(package)
 }
 
 /// Reads a package that was opened in `directory`.
@@ -75,9 +81,11 @@ fn describe(
     app: &App,
     problem: &Problem,
     directory: &Path,
+    digest: String,
 ) -> Result<Package, package::PackageError> {
     let manifest = package::manifest(problem, directory, &app.blobs)?;
     let mut package = Package {
+        digest,
         manifest,
         solutions: Vec::new(),
         skipped: Vec::new(),
@@ -118,7 +126,6 @@ fn solution(installed: &[Language], one: &Submission) -> Result<Solution, Soluti
 pub async fn insert(
     tx: &mut Tx,
     problem_id: i64,
-    digest: &str,
     package: &Package,
     note: &str,
     user: i64,
@@ -126,7 +133,7 @@ pub async fn insert(
     let now = Time::now();
     let new = NewVersion {
         problem_id,
-        digest,
+        digest: &package.digest,
         manifest: &package.manifest.json(),
         note,
         user,
@@ -164,8 +171,11 @@ pub fn problem_name(manifest: &Manifest) -> String {
 
 impl Running<'_> {
     fn read(&self, digest: &str, name: &str) -> Result<Package, JobError> {
-        let (problem, directory) = package::open(&self.app().blobs.path(digest), name)?;
-        let mut package = describe(self.app(), &problem, directory.path())?;
+        let blobs = &self.app().blobs;
+        let (digest, losses) = package::taken_over(blobs, digest, name)?;
+        let (problem, directory) = package::open(&blobs.path(&digest), name)?;
+        let mut package = describe(self.app(), &problem, directory.path(), digest)?;
+        package.manifest.warnings.extend(losses);
         let manifest = &package.manifest;
         self.say(format!("{}: {} tests", manifest.name, manifest.tests));
         for warning in &manifest.warnings {
@@ -194,7 +204,7 @@ impl Running<'_> {
             let id = problem::insert(&mut tx, &name, visibility, user, Time::now()).await?;
             problem::set_label(&mut tx, id, &package.manifest.label).await?;
             crate::db::job::set_problem(&mut tx, self.job.id, id).await?;
-            insert(&mut tx, id, digest, &package, "", user).await?;
+            insert(&mut tx, id, &package, "", user).await?;
             self.commit(tx, &format!("/problems/{id}")).await
         })?;
         self.app().queue.wake();
@@ -231,7 +241,7 @@ impl Running<'_> {
             if !last.is_none_or(is_last) {
                 return Err(JobError::NewerVersion);
             }
-            insert(&mut tx, id, digest, &package, note, self.job.created_by).await?;
+            insert(&mut tx, id, &package, note, self.job.created_by).await?;
             self.commit(tx, &format!("/problems/{id}/versions")).await
         })?;
         self.app().queue.wake();

@@ -210,7 +210,7 @@ fn class_sees_its_problems_and_takes_part_in_contests() {
         assert_eq!(tea.post(&problems, &[("problem", &own)]).status, 303);
         assert_eq!(ala.get(&page).status, 200);
         assert!(ala.get("/problems").body.contains(&page));
-        assert_eq!(ala.get(&format!("{page}/edit")).status, 404);
+        assert_eq!(ala.get(&format!("{page}/versions")).status, 404);
         assert_eq!(bob.get(&page).status, 404);
         assert!(!bob.get("/problems").body.contains(&page));
         let sent = ala.upload(

@@ -36,6 +36,7 @@ mod rounds;
 mod rules;
 mod search;
 mod shares;
+mod sources;
 mod staff;
 mod statements;
 mod states;

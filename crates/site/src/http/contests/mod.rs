@@ -17,6 +17,7 @@
 //! | `clarifications`, `notices` | questions, answers and announcements; their news |
 //! | `balloons`, `prints` | balloons for solved problems; the queue of the printer |
 //! | `contest_files` | files of contests |
+//! | `sources` | the sources of a contest as an archive, and similar pairs |
 
 pub mod balloons;
 pub mod clarifications;
@@ -36,6 +37,7 @@ mod prints;
 pub mod ranking;
 mod rounds;
 mod rules;
+mod sources;
 pub mod submission_rules;
 pub mod view;
 
@@ -119,6 +121,8 @@ pub fn routes() -> Router<Arc<App>> {
             get(members::show).post(members::change),
         )
         .route("/contests/{id}/classes", post(class_entry::add))
+        .route("/contests/{id}/sources.zip", get(sources::archive))
+        .route("/contests/{id}/similar", get(sources::similar))
         .route("/contests/{id}/link", post(members::make_link))
         .route("/contests/{id}/link/delete", post(members::delete_link))
         .route(

@@ -131,6 +131,12 @@ pub async fn of_contest(
         (view.top(&session, Some(&t::Submissions)))
         h2 { (t::Submissions) }
         (parts::submissions(&app.languages, &list, Some(&more)))
+        @if view.access.manage {
+            p.actions {
+                a href={ "/contests/" (id) "/similar" } { (t::Similar) }
+                a href={ "/contests/" (id) "/sources.zip" } { (t::SourcesArchive) }
+            }
+        }
     };
     let source = format!("/contests/{id}/live");
     Ok(live_page(&session, t::Submissions, &source, main).into_response())

@@ -187,10 +187,15 @@ pub async fn create(Ctx { app, session }: Ctx, form: Multipart) -> Page {
     let name = archives::problem_name(&package.manifest);
     let id = problem::insert(&mut tx, &name, visibility, user, Time::now()).await?;
     problem::set_label(&mut tx, id, &package.manifest.label).await?;
-    archives::insert(&mut tx, id, &upload.digest, &package, "", user).await?;
+    archives::insert(&mut tx, id, &package, "", user).await?;
     tx.commit().await?;
     app.queue.wake();
-    Ok(Redirect::to(&format!("/problems/{id}")).into_response())
+    // This page lists what was not taken over from the package of another system.
+    let page = match package.digest == upload.digest {
+        true => format!("/problems/{id}"),
+        false => format!("/problems/{id}/versions"),
+    };
+    Ok(Redirect::to(&page).into_response())
 }
 
 /// Only administrators publish problems.

@@ -38,6 +38,7 @@ pub async fn read_if_small(
 pub fn package_input() -> Markup {
     html! {
         label { (t::PackageFile) input type="file" name="file" accept=".zip" required; }
+        p.hint { (t::PackageHint) }
     }
 }
 

@@ -56,7 +56,7 @@ pub async fn add(Ctx { app, session }: Ctx, Path(id): Path<i64>, form: Multipart
         return jobs::begin(&app, &session, &work).await;
     };
     let mut tx = app.db.begin().await?;
-    packages::insert(&mut tx, id, &upload.digest, &package, &note, user).await?;
+    packages::insert(&mut tx, id, &package, &note, user).await?;
     tx.commit().await?;
     app.queue.wake();
     Ok(Redirect::to(&format!("/problems/{id}/versions")).into_response())

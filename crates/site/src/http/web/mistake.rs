@@ -10,6 +10,7 @@ use crate::core::time::Time;
 use crate::text::{self, Message, t};
 use axum::extract::multipart::MultipartError;
 use millibox_package::Fault;
+use millibox_package::foreign::ForeignError;
 
 /// An error in a request.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub enum Mistake {
     Roster(RosterError),
     /// A package is invalid.
     Package(Vec<Fault>),
+    /// A package of another system cannot be imported.
+    Import(Box<ForeignError>),
     /// The parts of a form cannot be read.
     Form(MultipartError),
     /// A name is empty or too long.
@@ -255,9 +258,11 @@ impl Mistake {
             Mistake::Colour => &["colour"],
             Mistake::Minutes => &["delay", "extra", "penalty"],
             Mistake::NotAMember => &["login"],
-            Mistake::StatementName | Mistake::Package(_) | Mistake::NoFile | Mistake::TwoFiles => {
-                &["file"]
-            }
+            Mistake::StatementName
+            | Mistake::Package(_)
+            | Mistake::Import(_)
+            | Mistake::NoFile
+            | Mistake::TwoFiles => &["file"],
             Mistake::TooManyTags { .. } => &["tags"],
             Mistake::SameProblem => &["into"],
             Mistake::ConfirmLogin { .. } => &["confirm"],
@@ -289,6 +294,9 @@ impl Mistake {
                 detail: roster(&error.why),
             }),
             Mistake::Package(_) => Box::new(t::MistakePackage),
+            Mistake::Import(error) => Box::new(t::MistakeImport {
+                detail: error.to_string(),
+            }),
             Mistake::Form(error) => Box::new(t::MistakeForm {
                 detail: error.body_text(),
             }),

@@ -126,6 +126,11 @@ pub enum Refusal {
         /// The maximum number.
         max: i64,
     },
+    /// The sources of a contest are too large for one archive.
+    TooManySources {
+        /// The maximum in MiB.
+        mib: usize,
+    },
     /// The teacher of a class may not use the problem.
     ForeignProblem,
     /// The question has a different answer from the one that the form showed.
@@ -183,6 +188,7 @@ impl Refusal {
             Refusal::TooManyClasses { max } => Box::new(t::RefusalTooManyClasses { max }),
             Refusal::ClassFull { max } => Box::new(t::RefusalClassFull { max }),
             Refusal::TooManyPupils { max } => Box::new(t::RefusalTooManyPupils { max }),
+            Refusal::TooManySources { mib } => Box::new(t::RefusalTooManySources { mib }),
             Refusal::ForeignProblem => Box::new(t::RefusalForeignProblem),
             Refusal::AnsweredMeanwhile => Box::new(t::RefusalAnsweredMeanwhile),
         }

@@ -1,0 +1,14 @@
+# The sources of a contest.
+similar = Ähnliche Quelltexte
+similar-hint =
+    Paare von Quelltexten verschiedener Teilnehmer, die mindestens { $least } % ihrer Struktur
+    gemeinsam haben. Namen, Kommentare und Formatierung zählen nicht, ebenso wenig das, was viele
+    Teilnehmer haben. Ein Paar ist ein Grund zum Vergleichen und kein Beweis: Kurze und einfache
+    Aufgaben haben ähnliche Lösungen.
+similar-least = Mindestens (Prozent)
+similar-none = Keine zwei Quelltexte sind ähnlich. Verglichene Aufgaben: { $problems }.
+similar-first = Erster Teilnehmer
+similar-second = Zweiter Teilnehmer
+sources-archive = Alle Quelltexte als .zip, für JPlag, MOSS oder Dolos
+refusal-too-many-sources =
+    Die Quelltexte haben mehr als { $mib } MiB. Exportieren Sie stattdessen den Wettbewerb.

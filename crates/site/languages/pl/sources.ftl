@@ -1,0 +1,12 @@
+# The sources of a contest.
+similar = Podobne rozwiązania
+similar-hint =
+    Pary kodów różnych uczestników, które mają wspólne co najmniej { $least } % struktury. Nazwy,
+    komentarze i formatowanie nie liczą się, podobnie jak to, co ma wielu uczestników. Para jest
+    powodem do porównania kodów, a nie dowodem: krótkie i proste zadania mają podobne rozwiązania.
+similar-least = Co najmniej (procent)
+similar-none = Żadne dwa kody nie są podobne. Porównane zadania: { $problems }.
+similar-first = Pierwszy uczestnik
+similar-second = Drugi uczestnik
+sources-archive = Wszystkie kody jako .zip, dla JPlag, MOSS lub Dolos
+refusal-too-many-sources = Kody mają więcej niż { $mib } MiB. Wyeksportuj konkurs.
