@@ -488,7 +488,7 @@ fn cms_tasks_that_cannot_be_judged_are_rejected() {
     assert!(matches!(foreign.error(), ForeignError::Kind(_)));
 }
 
-/// The layout of an export of Hydro.
+/// The layout of Hydro's exports.
 fn hydro(config: &str) -> Foreign {
     let foreign = Foreign::new(
         "P1000",

@@ -41,7 +41,8 @@ fn raised(error: Error) -> PyErr {
     }
 }
 
-/// Failures of the sandbox are exceptions, so that nobody takes them for results of programs.
+/// Failures of the sandbox are exceptions, so that callers cannot take them for results of
+/// programs.
 fn facts(result: &RunResult) -> PyResult<Facts> {
     if let Outcome::SandboxError(error) = &result.outcome {
         return Err(SandboxError::new_err(error.to_string()));

@@ -112,7 +112,7 @@ fn read_checker(
     }
 }
 
-/// Uses the default output validator in place of a checker of Hydro.
+/// Replaces a checker of Hydro by the default output validator.
 fn named(name: &str, draft: &mut Draft) -> Result<(), ForeignError> {
     let known = CHECKERS.iter().find(|(known, _)| *known == name);
     let (_, flags) = known.ok_or_else(|| ForeignError::Missing(format!("the checker {name}")))?;

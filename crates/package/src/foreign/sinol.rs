@@ -76,8 +76,8 @@ fn short_name(source: &Source) -> Result<Option<String>, ForeignError> {
     // An archive without a directory has lost the name.
     let first = inputs[0];
     let ends = first.char_indices().filter(|(_, c)| c.is_ascii_digit());
-    let ids = ends.map(|(end, _)| first[..end].to_owned());
-    Ok(ids.filter(|id| is_prefix(id)).last())
+    let mut ids = ends.map(|(end, _)| first[..end].to_owned());
+    Ok(ids.rfind(|id| is_prefix(id)))
 }
 
 /// The parts of a test's name: the group, and whether the test is a sample.

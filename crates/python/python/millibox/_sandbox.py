@@ -267,7 +267,7 @@ class Sandbox:
         limits: Optional[Limits] = None,
         at_once: Optional[int] = None,
     ) -> Iterator[Result]:
-        """Runs many programs, as many at once as there are slots, and yields the results in order.
+        """Runs many programs, one at once for each slot, and yields the results in order.
         Reads the commands only as far as needed."""
         number = at_once or self.slots
         waiting: deque[Future[Result]] = deque()

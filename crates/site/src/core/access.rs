@@ -106,8 +106,8 @@ pub struct PupilTie {
 }
 
 /// Whether a user is a pupil of the viewer. The viewer may then change the name and the password of
-/// the user, and so has all rights of the user. Therefore users with more rights than a contestant are no
-/// pupils, not even of administrators, which have other pages for them.
+/// the user, and so has all rights of the user. Therefore users with more rights than a contestant
+/// are no pupils, not even of administrators, which have other pages for them.
 pub fn pupil(viewer: Viewer, tie: PupilTie) -> bool {
     let is_known = viewer.is_teacher() && (tie.is_created || tie.is_in_class);
     tie.role == Role::User && !tie.is_manager && (viewer.is_admin() || is_known)

@@ -1,4 +1,4 @@
-//! Grade sheets: the results of the members of a class in several contests.
+//! Grade sheets: what the members of a class have reached in several contests.
 
 use super::participation::State;
 use super::score::Score;

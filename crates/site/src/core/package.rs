@@ -113,7 +113,10 @@ pub enum PackageError {
     Blob(#[from] BlobError),
     /// The package of another system cannot be converted.
     #[error("the package cannot be imported: {0}")]
-    Import(ImportError),
+    Import(Box<ImportError>),
+    /// The package of another system has what millibox does not have.
+    #[error("the package cannot be imported: {0}")]
+    Foreign(Box<foreign::ForeignError>),
 }
 
 fn list(faults: &[Fault]) -> String {
@@ -231,8 +234,8 @@ pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), 
     Ok((problem, directory))
 }
 
-/// Converts a stored package of another system and stores the result. Returns its digest, and a line
-/// for everything that was left out. Other archives stay as they are.
+/// Converts a stored package of another system and stores the result. Returns its digest, and a
+/// line for everything that was left out. Other archives stay as they are.
 ///
 /// # Errors
 /// The package cannot be converted, or the result cannot be stored.
@@ -261,7 +264,8 @@ pub fn taken_over(
         Err(ImportError::Faults(faults)) => {
             return Err(PackageError::Faults(faults.into_iter().collect()));
         }
-        Err(error) => return Err(PackageError::Import(error)),
+        Err(ImportError::Foreign(error)) => return Err(PackageError::Foreign(Box::new(error))),
+        Err(error) => return Err(PackageError::Import(Box::new(error))),
     };
     let mut blob = blobs.begin()?;
     let mut reader = DiskFile::open(&packed)?;

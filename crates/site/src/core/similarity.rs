@@ -4,8 +4,8 @@
 //! A source becomes a sequence of tokens without comments, formatting and names, so renaming and
 //! formatting change nothing. Each [`GRAM`] tokens in a row have a hash. Of each [`WINDOW`] hashes
 //! in a row, the smallest one is a fingerprint. So two sources with `GRAM + WINDOW - 1` equal
-//! tokens in a row share a fingerprint. The similarity of two sources is the part of their fingerprints
-//! that they share.
+//! tokens in a row share a fingerprint. The similarity of two sources is the part of their
+//! fingerprints that they share.
 //!
 //! Fingerprints that many participants have, such as those of a template, do not count.
 
@@ -95,7 +95,7 @@ impl Family {
     }
 }
 
-/// The hashes of the tokens of a source.
+/// Hashes the tokens of a source.
 fn tokens(family: Family, text: &str) -> Vec<u64> {
     let symbols: Vec<char> = text.chars().collect();
     let mut tokens = Vec::new();

@@ -282,8 +282,8 @@ record! {
     ContestId { contest_id: i64, }
 }
 
-/// Contests in which a contestant may have answers to read that were given after `since`, the latest
-/// first. The caller checks the visibility of each answer.
+/// Contests in which a contestant may have answers to read that were given after `since`, the
+/// latest first. The caller checks the visibility of each answer.
 pub async fn contests_with_news(
     db: impl Executor,
     user: i64,

@@ -106,8 +106,8 @@ pub struct NewJob<'a> {
 macro_rules! jobs {
     ($rest:literal) => {
         concat!(
-            "SELECT job.id, kind, args, state, attempt, problem_id, contest_id, job.created_by, login,
-                job.created_at, started_at, ended_at, result
+            "SELECT job.id, kind, args, state, attempt, problem_id, contest_id, job.created_by,
+                login, job.created_at, started_at, ended_at, result
              FROM job JOIN users ON users.id = job.created_by ",
             $rest
         )

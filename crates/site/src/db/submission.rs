@@ -161,9 +161,9 @@ pub async fn set_model(tx: &mut Tx, id: i64, version_id: i64, name: &str) -> Res
 }
 
 record! {
-    /// Who has handed in a submission in the author's place, and why.
+    /// The staff member that has handed in a submission for its author, and the reason.
     HandedIn {
-        /// The login of the member of the staff.
+        /// The staff member's login.
         handed_in_by: String,
         /// The reason.
         handed_in_for: String,
@@ -375,7 +375,7 @@ record! {
 pub async fn standing(db: impl Executor, participant: i64) -> Result<Vec<Standing>> {
     db.all(
         "SELECT round_problem_id,
-            CAST(max(CASE WHEN state = 'done' AND verdict = 'accepted' THEN 1 ELSE 0 END)
+            CAST(max(CAST(state = 'done' AND verdict = 'accepted' AS INTEGER))
                 AS BIGINT) AS accepted
          FROM submission
          JOIN judgement ON judgement.submission_id = submission.id AND current = 1

@@ -54,7 +54,7 @@ fn slips(page: &Answer) -> Vec<(String, String)> {
     slips.collect()
 }
 
-/// The numbers of the members of a class by login.
+/// The numbers of a class's members by login.
 fn members(teacher: &mut Browser, class: &str) -> Vec<String> {
     let document = scraper::Html::parse_document(&teacher.get(class).body);
     let selector = scraper::Selector::parse("#pupils input").expect("a selector");

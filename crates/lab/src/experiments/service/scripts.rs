@@ -27,8 +27,10 @@ const SPREAD_BOUND: f64 = 1.3;
 /// What each script prints at its end. The sources of the scripts do not contain it.
 const END: &str = "the end";
 
-/// The interfaces: the name, the path of a request and its body for a script.
-const INTERFACES: [(&str, &str, fn(&str) -> serde_json::Value); 5] = [
+/// The name of an interface, the path of a request, and its body for a script.
+type Interface = (&'static str, &'static str, fn(&str) -> serde_json::Value);
+
+const INTERFACES: [Interface; 5] = [
     (
         OWN,
         "/v1/runs",
@@ -155,10 +157,10 @@ fn run_bare(lab: &Lab, sources: &[String]) -> Result<(), Error> {
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..lab.cpus()).map(|_| scope.spawn(work)).collect();
-        let ended = threads.into_iter().map(|thread| thread.join());
-        ended
-            .map(|result| result.unwrap_or_else(|_| Err(Error::other("a thread panicked"))))
-            .collect()
+        let mut ended = threads.into_iter().map(|thread| thread.join());
+        ended.try_for_each(|result| {
+            result.unwrap_or_else(|_| Err(Error::other("a thread panicked")))
+        })
     })
 }
 

@@ -114,8 +114,8 @@ pub enum LineError {
     /// A class consists of users without rights.
     #[error("a class cannot give the role {}", .0.text())]
     ClassRole(Role),
-    /// The login belongs to a user whom the teacher may not change.
-    #[error("the login {0} belongs to a user who is no pupil of this teacher")]
+    /// The teacher may not change the user with this login.
+    #[error("the user {0} is not a pupil of this teacher")]
     NoPupil(String),
     /// The team of an account does not exist.
     #[error("the team {0} is neither in the list of teams nor in the contest")]

@@ -189,7 +189,6 @@ fn copies_are_found_and_independent_sources_are_not() {
         }
         independent += entries.len() * (entries.len() - 1) / 2 - entries.len() / 2;
     }
-    println!("{false_pairs} of {independent} independent pairs, {found} of {copies} copies");
     assert!(
         false_pairs * 1000 <= independent,
         "{false_pairs} of {independent}"

@@ -1,4 +1,4 @@
-//! The results of the members of a class in several contests.
+//! The members' results in several contests.
 
 use super::view::{ManagedClass, top};
 use crate::app::App;

@@ -66,7 +66,7 @@ pub async fn check_sizes(tx: &mut Tx, id: i64, teacher: i64) -> Page<()> {
     Ok(())
 }
 
-/// The top of all pages of a class: the path and a heading.
+/// What all pages of a class begin with: the path and a heading.
 pub fn top(class: &Class, here: Option<&dyn Render>) -> Markup {
     let root = format!("/classes/{}", class.id);
     let name = class.name.as_str();

@@ -11,7 +11,7 @@
 //! | `submission_rules` | what contestants may submit |
 //! | `late` | files that the staff hands in for participants |
 //! | `members`, `class_entry` | members and entry links; classes that become members |
-//! | `news` | new answers of all contests of a user |
+//! | `news` | new answers in all contests of a user |
 //! | `participants`, `clocks` | users and teams, and their own times |
 //! | `ranking` | the ranking and the statistics |
 //! | `clarifications`, `notices` | questions, answers and announcements; their news |

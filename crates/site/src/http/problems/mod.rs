@@ -352,12 +352,19 @@ async fn settings(
                 input name="password" type="password" autocomplete="current-password" required; }
             button { (t::ProblemMergeButton) }
         }
-        @let remarks = manifest.remarks();
+        (remarks(manifest))
+    })
+}
+
+/// What the owner of a package should know, with what was not taken over from another system.
+fn remarks(manifest: &Manifest) -> Markup {
+    let remarks = manifest.remarks();
+    html! {
         @if !remarks.is_empty() {
             h2 { (t::ProblemWarnings) }
             pre tabindex="0" { "\n" (remarks.join("\n")) }
         }
-    })
+    }
 }
 
 /// The form of the short name and the tags.

@@ -1,8 +1,8 @@
 //! The versions of a problem, and the submissions in its package.
 
-use super::find;
 use super::jobs;
 use super::packages::{archive, package_input, read_if_small};
+use super::{find, remarks};
 use crate::app::App;
 use crate::core::package::Manifest;
 use crate::core::score::Score;
@@ -76,6 +76,9 @@ pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
         p { a href={ "/problems/" (id) } { (t::VersionsGoToProblem) } }
         (table(id, &versions))
         p.hint { (t::VersionsHint) }
+        @if let Some(newest) = versions.first() {
+            (remarks(&Manifest::of_json(&newest.manifest)))
+        }
         h2 { (t::VersionsSolutions) }
         (solutions(&models))
         h2 { (t::VersionsAdd) }

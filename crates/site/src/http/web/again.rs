@@ -47,6 +47,8 @@ const MAX_FIELDS: usize = 1000;
 const SESSION_TIMEOUT: Duration = Duration::from_secs(2);
 /// The headers of a request that the request for the page with its form has, too.
 const PASSED_ON: [HeaderName; 4] = [COOKIE, HOST, USER_AGENT, ACCEPT];
+/// The maximum length of a word, in bytes.
+const MAX_WORD: usize = 40;
 const HTML: &str = "text/html";
 const MULTIPART: &str = "multipart/form-data";
 
@@ -269,8 +271,13 @@ impl Again {
     }
 }
 
+/// Whether a text is more than a word or a number, which are quickly typed again.
+fn is_long(text: &str) -> bool {
+    text.contains(char::is_whitespace) || text.len() > MAX_WORD
+}
+
 /// The texts of a form that needs a session, as a form that can be sent after a sign-in; `None` if
-/// the form has no texts. The site has checked that the form comes from one of its pages.
+/// the form has no long texts. The site has checked that the form comes from one of its pages.
 async fn unsent(original: &Parts, copy: Copied) -> Option<String> {
     let typed = typed(original, copy).await?;
     let mut texts: Vec<(&String, &String)> = typed
@@ -280,7 +287,7 @@ async fn unsent(original: &Parts, copy: Copied) -> Option<String> {
         // Passwords are never shown again.
         .filter(|(name, _)| !name.contains("password"))
         .collect();
-    if texts.is_empty() {
+    if !texts.iter().any(|(_, value)| is_long(value)) {
         return None;
     }
     texts.sort();
@@ -293,7 +300,7 @@ async fn unsent(original: &Parts, copy: Copied) -> Option<String> {
         p { a.button href="/sign-in" target="_blank" { (t::UnsentSignIn) } }
         form method="post" action=(original.uri) enctype=[has_parts.then_some(MULTIPART)] {
             @for (name, value) in texts {
-                @if name != PAGE_FIELD && value.contains(char::is_whitespace) {
+                @if name != PAGE_FIELD && is_long(value) {
                     label { (t::UnsentTyped) textarea name=(name) rows="8" { "\n" (value) } }
                 } @else {
                     input type="hidden" name=(name) value=(value);

@@ -24,7 +24,6 @@ use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, Response as HttpResponse, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use millibox_setter::import::ImportError;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -263,9 +262,7 @@ impl From<PackageError> for PageError {
     fn from(error: PackageError) -> PageError {
         match error {
             PackageError::Faults(faults) => Mistake::Package(faults).into(),
-            PackageError::Import(ImportError::Foreign(error)) => {
-                Mistake::Import(Box::new(error)).into()
-            }
+            PackageError::Foreign(error) => Mistake::Import(error).into(),
             error => InternalError::Package(error).into(),
         }
     }

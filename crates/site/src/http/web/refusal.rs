@@ -108,7 +108,7 @@ pub enum Refusal {
     },
     /// A class needs a teacher.
     NoTeacher {
-        /// The login of a user who is none.
+        /// The login of a user without this right.
         login: String,
     },
     /// The teacher has as many classes as allowed.
