@@ -14,7 +14,7 @@ fn compiled_program_sees_only_libraries() {
         return;
     }
     let source = "#include <stdio.h>\n#include <unistd.h>\nint main(void) {\nconst char *all[] = \
-                  {\"/bin/sh\", \"/usr/bin\", \"/usr/include\", \"/tmp\", \"/proc/net/tcp\", \
+                  {\"/bin/sh\", \"/usr/bin\", \"/usr/include\", \"/tmp\", \"/proc/kallsyms\", \
                   \"/source\"};\nfor (int i = 0; i < 6; i++) if (access(all[i], F_OK) == 0) \
                   puts(all[i]);\nFILE *f = fopen(\"/program/x\", \"w\"); if (f) \
                   puts(\"written\");\n}\n";
