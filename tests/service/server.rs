@@ -166,7 +166,7 @@ impl Server {
     pub fn service_pid(&self) -> i32 {
         let started = i32::try_from(self.pid()).expect("a pid");
         let is_service = |process: &millibox_tests::Process| {
-            process.parent == started && process_name(process.pid) == "millibox"
+            process.parent == started && process_name(process.pid) == "millibox-serve"
         };
         descendants(self.pid())
             .into_iter()
@@ -180,7 +180,7 @@ impl Server {
             .into_iter()
             .filter(|process| i32::try_from(self.pid()) == Ok(process.parent))
             .map(|process| process.pid)
-            .filter(|pid| process_name(*pid).starts_with("millibox-"))
+            .filter(|pid| process_name(*pid).starts_with("millibox-super"))
             .collect()
     }
 
