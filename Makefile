@@ -75,8 +75,8 @@ test-browser: ## test pages in Chromium (ARGS=share: one test; MILLIBOX_IMAGES=D
 		npm pack --silent $(subst core-,core@,$(axe)) >/dev/null && \
 		tar xzf $(axe).tgz && rm $(axe).tgz; } || \
 		echo 'make: axe-core cannot be downloaded; its tests are skipped'
-	cargo build --locked --workspace --bin millibox --bin millibox-site --bin millibox-stage \
-		--bin millibox-supervisor --test browser
+	cargo build --locked --workspace --bin millibox --bin millibox-serve --bin millibox-site \
+		--bin millibox-stage --bin millibox-supervisor --test browser
 	MILLIBOX_IMAGES='$(abspath $(MILLIBOX_IMAGES))' \
 		cargo test --locked --workspace --test browser -- $(ARGS)
 
