@@ -75,14 +75,11 @@ async fn teacher_makes_a_contest(teacher: &Window, script: bool) -> String {
     teacher.open("/contests").await;
     teacher.follow("Add a contest").await;
     teacher.fill("[name=name]", "Winter Cup").await;
+    teacher.fill("[name=round_name]", "Day 1").await;
+    for choice in ["form details summary", "[name=problems]"] {
+        teacher.click(choice).await;
+    }
     teacher.press_button("Add the contest").await;
-    teacher
-        .fill("form[action$=rounds] [name=name]", "Day 1")
-        .await;
-    teacher.press_button("Add the round").await;
-    teacher.select("[name=problem]", "1").await;
-    teacher.fill("[name=label]", "A").await;
-    teacher.press_button("Add the problem").await;
     teacher.follow("Members").await;
     teacher.press_button("Create a new link").await;
     teacher.element("#entry-link").await;
