@@ -251,16 +251,21 @@ fn copied(parts: &Parts, body: Body, place: &Arc<Permit<Party>>, lost: &Cancella
     }
 }
 
-/// Reads a small form of a guest as a whole. The guest may have been signed in when the form was
-/// opened, and a handler that requires a session does not read what was typed.
-async fn read_ahead(parts: &Parts, body: Body) -> Result<Body, Error> {
+/// Passes a request on. A small form of a guest is read as a whole before: the guest may have been
+/// signed in when the form was opened, and a handler that requires a session does not read what was
+/// typed.
+async fn pass_on(parts: Parts, body: Body, is_guest: bool, next: Next) -> Response {
     let is_form = parts.extensions.get::<Arc<Kept>>().is_some();
     let size = body.size_hint().upper();
     let is_small = size.is_some_and(|size| size <= MAX_GUEST_BODY as u64);
-    if !is_form || !is_small {
-        return Ok(body);
+    let body = match is_guest && is_form && is_small {
+        true => body.collect().await.map(|it| Body::from(it.to_bytes())),
+        false => Ok(body),
+    };
+    match body {
+        Ok(body) => next.run(Request::from_parts(parts, body)).await,
+        Err(_) => PageError::Malformed.into_response(),
     }
-    Ok(Body::from(body.collect().await?.to_bytes()))
 }
 
 /// Counts the bytes that are kept of a form with a large file. The file is stored while it arrives.
@@ -278,14 +283,7 @@ pub async fn keep(State(app): State<Arc<App>>, request: Request, next: Next) -> 
     if let Some(place) = app.limits.bodies.take(party, &lost) {
         body = copied(&parts, body, &Arc::new(place), &lost);
     }
-    let body = match is_guest {
-        true => read_ahead(&parts, body).await,
-        false => Ok(body),
-    };
-    match body {
-        Ok(body) => next.run(Request::from_parts(parts, body)).await,
-        Err(_) => PageError::Malformed.into_response(),
-    }
+    pass_on(parts, body, is_guest, next).await
 }
 
 /// The party from which a request comes.
@@ -356,14 +354,7 @@ pub async fn charge(State(app): State<Arc<App>>, request: Request, next: Next) -
         failure: failure.clone(),
     });
     let body = copied(&parts, body, &place, &lost);
-    let body = match is_guest {
-        true => read_ahead(&parts, body).await,
-        false => Ok(body),
-    };
-    let response = match body {
-        Ok(body) => next.run(Request::from_parts(parts, body)).await,
-        Err(_) => PageError::Malformed.into_response(),
-    };
+    let response = pass_on(parts, body, is_guest, next).await;
     // The handler has kept the body in memory until now, and a copy may be kept longer.
     drop(place);
     answer(failure.get().copied(), is_program, response)

@@ -3,7 +3,7 @@
 use crate::RIGHT;
 use crate::rounds::user;
 use crate::support::contest::first_admin;
-use crate::support::{archive, files_of_sum, with_each};
+use crate::support::{archive, files_of_sum, tag_after, with_each};
 
 #[test]
 fn one_form_creates_contest_round_and_problems() {
@@ -125,15 +125,8 @@ fn ranking_that_is_never_shown_is_only_for_the_staff() {
         assert!(admin.get(&ranking).body.contains("data-participant"));
         // The form still has the choice.
         let page = admin.get(&round).body;
-        let field = page
-            .split("name=\"ranking_hidden\"")
-            .nth(1)
-            .expect("a field");
         assert!(
-            field
-                .split('>')
-                .next()
-                .is_some_and(|it| it.contains("checked")),
+            tag_after(&page, "ranking_hidden").contains("checked"),
             "{page}"
         );
         assert_eq!(admin.post(&round, &fields[..5]).status, 303);

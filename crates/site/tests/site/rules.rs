@@ -3,7 +3,7 @@
 use crate::api::{Program, token};
 use crate::rounds::{Cup, user};
 use crate::support::contest::first_admin;
-use crate::support::{Answer, Browser, result_of, with_each};
+use crate::support::{Answer, Browser, result_of, tag_after, with_each};
 use crate::{HALF, RIGHT};
 
 /// Sends a source in a language.
@@ -111,28 +111,14 @@ fn rules_of_round_and_problem_bound_what_contestants_submit() {
         // Without the inputs, the rules stay.
         assert_eq!(edit_round(&mut admin, &cup, &[]).status, 303);
         let page = admin.get(&format!("/rounds/{}", cup.round)).body;
-        let field = page
-            .split("name=\"max_submissions\"")
-            .nth(1)
-            .expect("a field");
         assert!(
-            field
-                .split('>')
-                .next()
-                .is_some_and(|it| it.contains("value=\"2\"")),
+            tag_after(&page, "max_submissions").contains("value=\"2\""),
             "{page}"
         );
         let answer = admin.post(&format!("/rounds/{}/copy", cup.round), &[]);
         let page = admin.get(&answer.location.expect("a copy")).body;
-        let field = page
-            .split("name=\"max_submissions\"")
-            .nth(1)
-            .expect("a field");
         assert!(
-            field
-                .split('>')
-                .next()
-                .is_some_and(|it| it.contains("value=\"2\"")),
+            tag_after(&page, "max_submissions").contains("value=\"2\""),
             "{page}"
         );
     });

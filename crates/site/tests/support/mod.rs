@@ -621,6 +621,14 @@ pub fn result_of(body: &str) -> &str {
     shown.map_or("", |(shown, _)| shown)
 }
 
+/// The rest of the tag of the first field with this name.
+pub fn tag_after<'p>(page: &'p str, name: &str) -> &'p str {
+    let (_, rest) = page
+        .split_once(&format!("name=\"{name}\""))
+        .expect("a field");
+    rest.split('>').next().unwrap_or_default()
+}
+
 /// Runs a test with a new site of each kind of database.
 pub fn with_each(test: impl Fn(Site)) {
     test(Site::start(None));
