@@ -1,6 +1,6 @@
 //! Finds the supervisor's executable.
 
-use crate::{EndReason, StartError};
+use crate::{EndReason, StartError, version};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -42,12 +42,22 @@ impl Executable {
         }
     }
 
-    /// The error of a program that is not a supervisor of this version.
+    /// The error of a program that is not a supervisor of this version. Asks the program for its
+    /// version.
     pub fn not_supervisor(&self, reason: EndReason) -> StartError {
-        StartError::NotSupervisor {
-            path: self.path.clone(),
-            named_by: self.named_by,
-            reason,
+        let (path, named_by) = (self.path.clone(), self.named_by);
+        match version::of_executable(&path) {
+            Some(found) if found != env!("CARGO_PKG_VERSION") => StartError::Version {
+                path,
+                named_by,
+                found,
+                reason: Box::new(reason),
+            },
+            _ => StartError::NotSupervisor {
+                path,
+                named_by,
+                reason,
+            },
         }
     }
 }
@@ -91,6 +101,13 @@ pub fn places(name: &str) -> Vec<PathBuf> {
     }
     for directory in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
         places.push(directory.join(name));
+        // A program that is not part of millibox finds the files that are installed with the
+        // supervisor.
+        if name != NAME
+            && let Some(above) = directory.parent()
+        {
+            places.push(above.join("libexec/millibox").join(name));
+        }
     }
     let mut seen = HashSet::new();
     places.retain(|place| seen.insert(place.clone()));

@@ -41,7 +41,8 @@ impl Info {
         Info { hello, warnings }
     }
 
-    /// The version of the library and the supervisor, which are always the same.
+    /// The version of this library. The supervisor may have a different patch version, which speaks
+    /// the same protocol.
     pub fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }

@@ -85,6 +85,7 @@ mod supervisor;
 #[cfg(feature = "tokio")]
 mod tokio_output;
 mod tracing;
+mod version;
 mod world;
 
 /// The policy compiler: policies and the built-in profiles, for [`World::seccomp`].
@@ -94,7 +95,7 @@ pub use millibox_seccomp as seccomp;
 pub use millibox_explain as explain;
 
 pub use builder::{BackendChoice, Builder};
-pub use capture::Output;
+pub use capture::{Capture, Output, Streams};
 pub use error::{Error, RequestMistake};
 pub use handle::{Handle, Wait, WaitOwned};
 pub use info::{Info, Warning};
@@ -116,4 +117,4 @@ pub use result::{Figures, Outcome, RunResult, Start};
 pub use start_error::{EndReason, FrameFault, OptionMistake, StartError};
 pub use starting::Starting;
 pub use supervisor::Supervisor;
-pub use world::{Network, World};
+pub use world::{NO_LEAK_SANITIZER, Network, STANDARD_ENVIRONMENT, World};

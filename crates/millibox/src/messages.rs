@@ -105,6 +105,20 @@ fn start_errors() -> Vec<StartError> {
                 reason: EndReason::Process(ProcessEnd::Exited(0)),
             },
         ],
+        StartError::Version { .. } => [
+            StartError::Version {
+                path: path(),
+                named_by,
+                found: "0.1.7".to_owned(),
+                reason: Box::new(EndReason::Unreadable(FrameFault::Protocol(0x0578_626d))),
+            },
+            StartError::Version {
+                path: path(),
+                named_by: None,
+                found: "0.1.7".to_owned(),
+                reason: Box::new(EndReason::Message("unknown argument --scoped".to_owned())),
+            },
+        ],
         StartError::Failed { .. } => [
             StartError::Failed {
                 error: SupervisorError::new(SupervisorStep::Namespaces).with_errno(libc::EPERM),
@@ -127,6 +141,7 @@ fn end_reasons() -> Vec<EndReason> {
         EndReason::Forked => [EndReason::Forked],
         EndReason::Unreadable(_) => [
             EndReason::Unreadable(FrameFault::TrailingBytes(4)),
+            EndReason::Unreadable(FrameFault::Protocol(7)),
         ],
         EndReason::Failed(_) => [
             EndReason::Failed(SupervisorError::new(SupervisorStep::WaitForEvents).with_errno(libc::ENOMEM)),

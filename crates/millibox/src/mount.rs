@@ -44,8 +44,8 @@ pub enum Mount {
     },
     /// A directory with the configuration that programs expect in /etc. passwd, group, hosts,
     /// hostname and nsswitch.conf are written for the run: they name the run's user and the host
-    /// `millibox`, and no account of the host. Some files without secrets, such as localtime, are
-    /// copies of the host's.
+    /// `millibox`, and no account of the host. shadow cannot be opened. Some files without secrets,
+    /// such as localtime, are copies of the host's.
     #[non_exhaustive]
     Etc {
         /// The directory.

@@ -40,6 +40,8 @@ pub struct Prepare {
     arguments: Vec<OsString>,
     environment: Vec<OsString>,
     limits: millibox_wire::Prepare,
+    /// `None` means that it is looked up.
+    library: Option<PathBuf>,
 }
 
 /// A program in a world, of which runs can be copies; see [`Request::prepared`]. A clone is cheap.
@@ -87,7 +89,16 @@ impl Prepare {
                 age_ns: 600_000_000_000,
                 ..Default::default()
             },
+            library: None,
         }
+    }
+
+    /// Sets the path of libmillibox_ready.so on the host. The default is described at
+    /// [`World::prepare`].
+    #[must_use]
+    pub fn library(mut self, path: impl Into<PathBuf>) -> Prepare {
+        self.library = Some(path.into());
+        self
     }
 
     /// Prepares the Python interpreter at `path` inside the world, with these modules imported. A
@@ -191,11 +202,14 @@ impl World {
     /// Prepares a program in this world. The program is not started before a run needs it.
     ///
     /// # Errors
-    /// The library libmillibox_ready.so is not beside the supervisor's executable, where `cargo
-    /// build` puts it, and the variable `MILLIBOX_READY` does not name it. It is also an error if a
-    /// string contains a NUL byte.
+    /// [`Prepare::library`] is not called, the variable `MILLIBOX_READY` is not set, and
+    /// libmillibox_ready.so is not beside the supervisor's executable, where `cargo build` puts it.
+    /// It is also an error if a string contains a NUL byte.
     pub fn prepare(&self, prepare: &Prepare) -> Result<Prepared, Error> {
-        let library = library()?;
+        let library = match &prepare.library {
+            Some(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
+            None => library()?,
+        };
         let world = self
             .clone()
             .mount(Mount::read_only(library, LIBRARY_IN_WORLD))

@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 
 /// The time that the child may take to end. The keeper removes the cgroups first.
 const END_TIMEOUT: Duration = Duration::from_secs(6);
-/// The number of bytes to read from standard error with one system call.
+/// The number of bytes to read from a pipe with one system call.
 const CHUNK_BYTES: usize = 4096;
+/// The number of bytes of the child's message that are kept.
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
 
 /// The child process, or the child of another process.
 #[derive(Debug)]
@@ -74,7 +76,9 @@ impl Process {
 
     /// Waits for the child, whose socket is closed, and returns the reason why it ended.
     pub fn end_reason(&mut self) -> EndReason {
-        let text = self.stderr.take().map(read_message).unwrap_or_default();
+        let stderr = self.stderr.take();
+        let text = stderr.map(|stderr| read_text(stderr, END_TIMEOUT, MAX_MESSAGE_BYTES));
+        let text = text.unwrap_or_default();
         let end = self.wait_for_end().map(|status| {
             match (status.terminating_signal(), status.exit_status()) {
                 (Some(signal), _) => ProcessEnd::Killed(signal),
@@ -94,6 +98,11 @@ impl Process {
     /// Whether the child has ended.
     pub fn has_ended(&self) -> bool {
         self.ends_within(Some(Duration::ZERO))
+    }
+
+    /// Kills the child. Another thread or a handler of the program may have reaped it already.
+    pub fn kill(&self) {
+        let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 
     /// Waits for the child for at most this time. Returns whether the child has ended.
@@ -121,7 +130,7 @@ impl Process {
             return None;
         };
         if !self.ends_within(Some(END_TIMEOUT)) {
-            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+            self.kill();
             self.ends_within(None);
         }
         // The status is `None` if other code of this process has already waited for the child.
@@ -151,13 +160,13 @@ impl AsFd for Process {
     }
 }
 
-/// Reads standard error to its end. The keeper closes it when it has removed the cgroups, so the
-/// wait is bounded.
-fn read_message(stderr: OwnedFd) -> String {
-    let mut file = std::fs::File::from(stderr);
-    let deadline = Instant::now() + END_TIMEOUT;
+/// Reads text that a child writes to a pipe: to the end of the pipe, or until the timeout or the
+/// limit.
+pub fn read_text(pipe: OwnedFd, timeout: Duration, max_bytes: usize) -> String {
+    let mut file = std::fs::File::from(pipe);
+    let deadline = Instant::now() + timeout;
     let mut bytes = Vec::new();
-    loop {
+    while bytes.len() < max_bytes {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = Timespec::try_from(left).unwrap_or_default();
         match poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&timeout)) {

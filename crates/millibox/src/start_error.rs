@@ -3,6 +3,7 @@
 use crate::remedy::remedy;
 use crate::{Mistakes, ProcessEnd, SupervisorError};
 use millibox_wire::MAX_CPUS;
+use millibox_wire::frame::PROTOCOL;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,25 @@ pub enum StartError {
         named_by: Option<&'static str>,
         /// The reason why it ended.
         reason: EndReason,
+    },
+    /// The executable is a supervisor of a different version, which cannot serve this library.
+    #[error(
+        "{} has version {found} and cannot serve this library of version {}: {}; install both from \
+         the same release of millibox{}",
+        named(.path, *.named_by),
+        env!("CARGO_PKG_VERSION"),
+        incompatible(.reason),
+        or_change(*.named_by)
+    )]
+    Version {
+        /// The executable.
+        path: PathBuf,
+        /// The environment variable or method that named it; `None` if it was looked up.
+        named_by: Option<&'static str>,
+        /// The version of the supervisor.
+        found: String,
+        /// The reason why it ended.
+        reason: Box<EndReason>,
     },
     /// The supervisor reported an error and ended.
     #[error("cannot start the supervisor: {error}{}", parent(.cgroup_parent))]
@@ -179,6 +199,31 @@ fn named(path: &Path, by: Option<&str>) -> String {
     }
 }
 
+/// The difference between two versions that became visible.
+fn incompatible(reason: &EndReason) -> String {
+    match reason {
+        EndReason::Unreadable(fault) => fault.to_string(),
+        reason => reason.to_string(),
+    }
+}
+
+fn or_change(named_by: Option<&str>) -> String {
+    named_by.map_or_else(String::new, |by| format!(", or change {by}"))
+}
+
+fn protocol(word: u32) -> String {
+    const NAME: u32 = 0x00ff_ffff;
+    if word & NAME == PROTOCOL & NAME {
+        format!(
+            "it speaks version {} of the protocol instead of version {}",
+            word >> 24,
+            PROTOCOL >> 24
+        )
+    } else {
+        format!("{word:#010x} is not the first word of a message")
+    }
+}
+
 fn list(paths: &[PathBuf]) -> String {
     let paths: Vec<String> = paths
         .iter()
@@ -216,7 +261,7 @@ pub enum FrameFault {
     #[error("a frame of {0} bytes is shorter than a frame header")]
     Short(usize),
     /// The first word belongs to another protocol or version.
-    #[error("unknown protocol word {0:#010x}: client and supervisor are of different versions")]
+    #[error("{}", protocol(*.0))]
     Protocol(u32),
     /// No message has this kind.
     #[error("unknown message kind {0}")]

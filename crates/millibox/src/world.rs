@@ -9,6 +9,28 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+/// The environment variables that programs expect in [`World::standard`]: names and values.
+///
+/// LeakSanitizer, which is a part of AddressSanitizer, stops the program's threads with ptrace(2)
+/// when the program ends. The sandbox refuses that, and each program would then end with an error,
+/// so `LSAN_OPTIONS` turns the search for leaks off. All other checks of AddressSanitizer work.
+///
+/// ```
+/// let mut request = millibox::Request::new("/usr/bin/env");
+/// for (name, value) in millibox::STANDARD_ENVIRONMENT {
+///     request = request.env(name, value);
+/// }
+/// ```
+pub const STANDARD_ENVIRONMENT: [(&str, &str); 4] = [
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("HOME", "/tmp"),
+    ("LANG", "C.UTF-8"),
+    NO_LEAK_SANITIZER,
+];
+
+/// The variable that turns LeakSanitizer off (see [`STANDARD_ENVIRONMENT`]).
+pub const NO_LEAK_SANITIZER: (&str, &str) = ("LSAN_OPTIONS", "detect_leaks=0");
+
 /// Everything that a program sees: files, ids, network and system calls. A clone is cheap.
 ///
 /// Runs in equal worlds share the prepared mount namespace, and the target of the next run is
@@ -66,16 +88,25 @@ pub enum Network {
 const SYSTEM: [&str; 6] = ["/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"];
 /// The files that the loader and `update-alternatives` need.
 const SYSTEM_CONFIGURATION: [&str; 2] = ["/etc/alternatives", "/etc/ld.so.cache"];
-/// Files and directories that libraries read: fonts and the certificates of authorities. Further
-/// directories of Java begin with `java`. /etc/ssl/certs as a whole may contain the certificate of
-/// the host itself, which names it (`ssl-cert-snakeoil.pem`), so only files for all authorities
-/// are shown. OpenSSL finds them through links in /usr.
+/// Files and directories that libraries read: fonts and the certificates of authorities.
+/// [`is_language`] adds directories. /etc/ssl/certs as a whole may contain the certificate of the
+/// host itself, which names it (`ssl-cert-snakeoil.pem`), so only files for all authorities are
+/// shown. OpenSSL finds them through links in /usr.
 const CONFIGURATION: [&str; 4] = [
     "/etc/fonts",
     "/etc/ssl/certs/ca-bundle.crt",
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/ssl/certs/java",
 ];
+
+/// Whether a directory in /etc with this name contains settings of Java or Python. Links in /usr
+/// lead to them, such as that of Python's `sitecustomize.py`. Other packages may have names that
+/// only begin with `python`.
+fn is_language(name: &[u8]) -> bool {
+    let is_version = |rest: &[u8]| rest.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.'));
+    name.starts_with(b"java") || name.strip_prefix(b"python").is_some_and(is_version)
+}
+
 /// The bounds of /dev/shm.
 const SHARED_MEMORY_BYTES: u64 = 256 << 20;
 const SHARED_MEMORY_INODES: u64 = 20_000;
@@ -176,12 +207,16 @@ impl World {
     #[must_use]
     pub fn configuration(mut self, home: impl Into<PathBuf>) -> World {
         self = self.mount(Mount::etc("/etc", home));
-        let java = std::fs::read_dir("/etc").into_iter().flatten().flatten();
-        let java = java
-            .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"java"))
-            .map(|entry| entry.path());
-        let java = java.filter(|path| path.is_dir());
-        for path in CONFIGURATION.map(PathBuf::from).into_iter().chain(java) {
+        let entries = std::fs::read_dir("/etc").into_iter().flatten().flatten();
+        let languages = entries.filter(|entry| is_language(entry.file_name().as_encoded_bytes()));
+        let languages = languages.map(|entry| entry.path());
+        let mut languages: Vec<PathBuf> = languages.filter(|path| path.is_dir()).collect();
+        languages.sort();
+        for path in CONFIGURATION
+            .map(PathBuf::from)
+            .into_iter()
+            .chain(languages)
+        {
             if path.exists() {
                 self = self.read_only(&path, &path);
             }

@@ -1,4 +1,5 @@
-//! Compares the text of every message with `tests/golden/messages.txt`.
+//! Compares the text of every message with `tests/golden/messages.txt`, and its encoding in the
+//! protocol with `tests/golden/encodings.txt`.
 //!
 //! The compiler checks that the samples are complete: a new variant without a sample does not
 //! compile.
@@ -90,6 +91,42 @@ fn messages_match_the_golden_file() {
     );
     let text = format!("{}\n", text.trim_end());
     assert_text(env!("CARGO_MANIFEST_DIR"), "messages.txt", &text);
+}
+
+/// If this test fails, the protocol between library and supervisor has changed. Increase the
+/// version in `crates/wire/src/frame.rs`.
+#[test]
+fn encodings_match_the_golden_file() {
+    let mut lines = Vec::new();
+    lines.extend(Step::ALL.iter().map(encoding));
+    lines.extend(SupervisorStep::ALL.iter().map(encoding));
+    lines.extend(
+        hints()
+            .iter()
+            .map(|hint| encoding(&step_of(hint).with_hint(hint.clone()))),
+    );
+    lines.extend(frame_problems().iter().map(encoding));
+    lines.extend(limits().iter().map(encoding));
+    lines.extend(world_problems().iter().map(encoding));
+    lines.extend(process_ends().iter().map(encoding));
+    lines.extend(
+        backend_steps()
+            .into_iter()
+            .map(|step| encoding(&refusal(step))),
+    );
+    lines.extend(supervisor_errors().iter().map(encoding));
+    lines.extend(
+        [Backend::Cgroup2, Backend::Hybrid, Backend::Rlimit]
+            .iter()
+            .map(encoding),
+    );
+    assert_text(env!("CARGO_MANIFEST_DIR"), "encodings.txt", &lines.concat());
+}
+
+fn encoding<T: serde::Serialize + std::fmt::Debug>(value: &T) -> String {
+    let bytes = postcard::to_stdvec(value).expect("all types are encodable");
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{value:?} = {digits}\n")
 }
 
 fn line(value: &dyn std::fmt::Debug, sentence: impl Display) -> String {
