@@ -335,3 +335,28 @@ fn socket_left_in_standard_input_fails_no_later_run() {
         assert_eq!(output.value("used"), "0", "{}", output.result);
     }
 }
+
+/// The cgroup of a new runner contains little, and memory that the kernel charges in advance looks
+/// like that of an earlier run.
+#[test]
+fn peak_memory_of_new_runner_is_not_too_small() {
+    let supervisor = start(builder().slots(1));
+    if !millibox_tests::has_cgroups_or_skips(&supervisor) {
+        return;
+    }
+    let mut all = Vec::new();
+    for _ in 0..40 {
+        for runner in runners(&supervisor) {
+            kill(runner.pid, Signal::KILL);
+        }
+        for _ in 0..6 {
+            let run = result(&supervisor, &Request::new("/bin/true"));
+            // A run that had begun in a killed runner fails.
+            if run.outcome == Outcome::Exited(0) {
+                all.push(run.figures.peak_memory_bytes);
+            }
+        }
+    }
+    // The program needs half a megabyte.
+    assert!(all.iter().min() > Some(&300_000), "{all:?}");
+}

@@ -37,6 +37,12 @@ const PREPARATION_BYTES: u64 = 16 << 20;
 /// that the kernel makes in advance, in batches of 64 pages for each CPU.
 pub const MAX_LEFTOVER_BYTES: u64 = 1536 << 10;
 
+/// The kernel charges in batches of 64 pages for each CPU (`MEMCG_CHARGE_BATCH` in
+/// include/linux/memcontrol.h), and a run usually begins on at most two CPUs. Its first pages come
+/// from what was charged for them in advance, so this much is the run's own memory and not that of
+/// an earlier run.
+const ADVANCE_CHARGE_BYTES: u64 = 2 * 64 * 4096;
+
 /// The time after which the runner stops emptying a cgroup and leaves it. If pages cannot be
 /// reclaimed because another run holds them (mlock(2)), a single attempt can take tens of
 /// milliseconds.
@@ -51,6 +57,12 @@ const MAX_NETWORK_BYTES: u64 = 3 << 20;
 pub const FREEING_TIMEOUT_NS: u64 = 50_000_000;
 /// The pause between two checks whether it has freed them.
 pub const FREEING_PAUSE_NS: u32 = 500_000;
+
+/// The part of the memory in the cgroup before a run that does not belong to the run.
+fn memory_of_earlier_runs(applied_limits: &AppliedLimits) -> u64 {
+    let left = applied_limits.left_memory.load(Relaxed);
+    left.saturating_sub(ADVANCE_CHARGE_BYTES)
+}
 
 /// The memory that a runner's cgroup may hold between two runs.
 pub fn max_leftover(have_networks: bool) -> u64 {
@@ -211,7 +223,7 @@ impl Runner {
                 .map_err(|errno| Failure::new(Step::Counters, errno))?;
             let left = applied_limits.left_memory.load(Relaxed);
             if memory != UNLIMITED && left > MAX_LEFTOVER_BYTES {
-                memory = memory.saturating_add(left);
+                memory = memory.saturating_add(memory_of_earlier_runs(applied_limits));
             }
         }
         if applied_limits.memory.load(Relaxed) != memory
@@ -375,7 +387,7 @@ impl Runner {
         end.oom_kills = by_now.saturating_sub(applied_limits.oom_kills_before.load(Relaxed));
         end.own_limit_reached = UNLIMITED;
         end.peak_memory = read_number(self.files.figures.memory_peak)?
-            .saturating_sub(applied_limits.left_memory.load(Relaxed));
+            .saturating_sub(memory_of_earlier_runs(applied_limits));
         end.peak_processes = match self.files.figures.pids_peak {
             Some(fd) => {
                 let most = read_number(fd)?;

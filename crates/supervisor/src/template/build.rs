@@ -482,12 +482,11 @@ impl Root {
             let path = [at, b"/", name.as_bytes()].concat();
             let (above, name) = self.parent(&path)?;
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+            let create = |mode| rustix::fs::openat(&above, &name, flags, Mode::from_raw_mode(mode));
             let written = match content {
                 Content::Link(target) => rustix::fs::symlinkat(target.as_slice(), &above, &name),
-                Content::Text(text) => {
-                    rustix::fs::openat(&above, &name, flags, Mode::from_raw_mode(0o444))
-                        .and_then(|file| write_all(&file, text))
-                }
+                Content::Text(text) => create(0o444).and_then(|file| write_all(&file, text)),
+                Content::Unreadable => create(0).map(drop),
             };
             match written {
                 Ok(()) | Err(rustix::io::Errno::EXIST) => {}

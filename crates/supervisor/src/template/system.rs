@@ -46,6 +46,8 @@ const MAX_COPIED_BYTES: u64 = 64 << 10;
 pub(super) enum Content {
     Text(Vec<u8>),
     Link(Vec<u8>),
+    /// An empty file that the run may not open.
+    Unreadable,
 }
 
 /// The files of a world's /etc, with their paths below it.
@@ -84,6 +86,8 @@ pub(super) fn etc_files(uid: u32, gid: u32, home: &[u8]) -> Vec<(String, Content
              protocols: files\n"
                 .to_owned(),
         ),
+        // Programs expect an error for missing rights, not for a missing file.
+        ("shadow".to_owned(), Content::Unreadable),
         (
             "mtab".to_owned(),
             Content::Link(b"../proc/self/mounts".to_vec()),
