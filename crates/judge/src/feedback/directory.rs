@@ -1,12 +1,12 @@
 //! Creates the feedback directory and reads files in it.
 
-use super::removal::empty;
 use millibox_languages::staging::{Ids, StagingError, private_directory, same_user};
+use millibox_removal::empty;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ impl FeedbackPlace {
         let make = || rustix::fs::mkdirat(&self.open, Feedback::NAME, Mode::RWXU);
         match make() {
             Err(Errno::EXIST) => {
-                empty(self.open.as_fd()).map_err(failed)?;
+                empty(&self.open).map_err(failed)?;
                 make().map_err(failed)?;
             }
             made => made.map_err(failed)?,
@@ -145,7 +145,7 @@ impl Drop for FeedbackPlace {
         // `TempDir` removes directories recursively. That would fail if the directories are nested
         // more deeply than the limit on open descriptors allows.
         restore_access(&self.open, self.ids);
-        let _ = empty(self.open.as_fd());
+        let _ = empty(&self.open);
     }
 }
 
@@ -230,6 +230,6 @@ impl Drop for Feedback {
     fn drop(&mut self) {
         // If something cannot be removed, `FeedbackPlace::fresh` reports it.
         restore_access(&self.place, self.ids);
-        let _ = empty(self.place.as_fd());
+        let _ = empty(&self.place);
     }
 }

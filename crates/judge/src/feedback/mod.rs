@@ -8,10 +8,8 @@
 //! | --- | --- |
 //! | `directory` | creating the directory, and reading files in it |
 //! | `watch` | the limits on what a running program leaves in it |
-//! | `removal` | removing everything that a program left |
 
 mod directory;
-mod removal;
 mod watch;
 
 pub use directory::{Feedback, FeedbackError, FeedbackPlace};

@@ -1,8 +1,8 @@
 //! Limits what a running program leaves in its feedback directory.
 
 use super::directory::{Feedback, restore_access};
-use super::removal::open_directory;
 use millibox::Handle;
+use millibox_removal::open_directory;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
