@@ -3,15 +3,20 @@
 //! This module only translates: requests of Python become requests of the library, and results
 //! become tuples. Waiting releases the interpreter.
 
+mod files;
+
+use files::Staging;
 use millibox::{
-    BackendChoice, Error, Handle, Mount, Outcome, Output, Request, RunResult, Supervisor, World,
+    BackendChoice, Error, Handle, Mount, Outcome, Output, Prepare, Prepared, Request, RunResult,
+    Supervisor, World,
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::ffi::OsString;
-use std::os::fd::{AsFd, AsRawFd, IntoRawFd};
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -34,6 +39,9 @@ type Facts = (
     String,
 );
 
+/// The exit status of `millibox-stage` if it does not execute the program.
+const EXIT_NOT_EXECUTED: i32 = 127;
+
 fn raised(error: Error) -> PyErr {
     match error {
         Error::Request(mistakes) => PyValueError::new_err(mistakes.to_string()),
@@ -43,16 +51,27 @@ fn raised(error: Error) -> PyErr {
 
 /// Failures of the sandbox are exceptions, so that callers cannot take them for results of
 /// programs.
-fn facts(result: &RunResult) -> PyResult<Facts> {
+fn facts(result: &RunResult, staging: Option<&Staging>) -> PyResult<Facts> {
     if let Outcome::SandboxError(error) = &result.outcome {
         return Err(SandboxError::new_err(error.to_string()));
     }
+    let failure = staging
+        .filter(|_| matches!(result.outcome, Outcome::Exited(EXIT_NOT_EXECUTED)))
+        .and_then(Staging::failure);
+    let (outcome, exit_code, error) = match failure {
+        Some(failure) => ("not_started", None, Some(failure)),
+        None => (
+            result.outcome.name(),
+            result.exit_code,
+            result.outcome.error().map(ToString::to_string),
+        ),
+    };
     let figures = &result.figures;
     Ok((
-        result.outcome.name(),
-        result.exit_code,
+        outcome,
+        exit_code,
         result.signal,
-        result.outcome.error().map(ToString::to_string),
+        error,
         (
             figures.real_time_ns,
             figures.cpu_user_ns,
@@ -91,12 +110,36 @@ impl PyWorld {
         }
         Ok(PyWorld { world })
     }
+
+    /// Prepares a Python interpreter in this world, with these modules imported.
+    fn prepare(
+        &self,
+        python: OsString,
+        modules: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+        library: PathBuf,
+    ) -> PyResult<PyPrepared> {
+        let prepare = Prepare::python(python, modules).library(library);
+        let prepare = env
+            .iter()
+            .fold(prepare, |prepare, (name, value)| prepare.env(name, value));
+        let prepared = self.world.prepare(&prepare).map_err(raised)?;
+        Ok(PyPrepared { prepared })
+    }
+}
+
+/// A Python interpreter of which runs are copies.
+#[pyclass(frozen, name = "Prepared")]
+struct PyPrepared {
+    prepared: Prepared,
 }
 
 /// A program with its input and its limits.
 #[pyclass(frozen, name = "Request")]
 struct PyRequest {
     request: Request,
+    /// If the request has files. The request is then for one run only.
+    staging: Option<Arc<Staging>>,
 }
 
 #[pymethods]
@@ -107,8 +150,10 @@ impl PyRequest {
         reason = "the caller is a function of this package"
     )]
     fn new(
-        argv: Vec<OsString>,
+        argv: Vec<String>,
         world: &PyWorld,
+        prepared: Option<&PyPrepared>,
+        files: Option<(PathBuf, &[u8])>,
         stdin: Option<&[u8]>,
         env: Vec<(OsString, OsString)>,
         cwd: Option<OsString>,
@@ -119,11 +164,26 @@ impl PyRequest {
         file_size: Option<u64>,
     ) -> PyResult<PyRequest> {
         let program = argv.first().cloned().unwrap_or_default();
-        let mut request = Request::new(program).argv(argv).world(&world.world);
+        let mut staging = None;
+        let mut request = match files {
+            Some((stage, archive)) => {
+                let (begun, end) = Staging::begin(program.clone(), stdin, archive)?;
+                staging = Some(Arc::new(begun));
+                Request::from_descriptor(OwnedFd::from(File::open(stage)?))
+                    .argv(["millibox-stage".to_owned(), program])
+                    .args(argv)
+                    .stdin(end)
+            }
+            None => Request::new(program).argv(argv),
+        };
+        request = match prepared {
+            Some(prepared) => request.prepared(&prepared.prepared).may_start_cold(true),
+            None => request.world(&world.world),
+        };
         for (name, value) in env {
             request = request.env(name, value);
         }
-        if let Some(bytes) = stdin {
+        if let Some(bytes) = stdin.filter(|_| staging.is_none()) {
             request = request.input(bytes);
         }
         if let Some(directory) = cwd {
@@ -144,7 +204,7 @@ impl PyRequest {
         if let Some(bytes) = file_size {
             request = request.output_limit(bytes);
         }
-        Ok(PyRequest { request })
+        Ok(PyRequest { request, staging })
     }
 }
 
@@ -248,13 +308,15 @@ impl PySupervisor {
             ..
         } = output.map_err(raised)?;
         let bytes = |data: &[u8]| PyBytes::new(py, data);
-        Ok((facts(&result)?, bytes(&stdout), bytes(&stderr), truncated))
+        let facts = facts(&result, request.staging.as_deref())?;
+        Ok((facts, bytes(&stdout), bytes(&stderr), truncated))
     }
 
     /// Starts a program: the run, and the descriptors from which the caller reads output and
     /// errors, and which it closes.
     fn start(&self, request: &PyRequest) -> PyResult<(PyRun, i32, i32)> {
         let supervisor = self.get()?;
+        let staging = request.staging.clone();
         let pipe = || pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK);
         let failed = |errno: rustix::io::Errno| PyOSError::new_err(errno.raw_os_error());
         let ((stdout, write_stdout), (stderr, write_stderr)) =
@@ -272,6 +334,7 @@ impl PySupervisor {
         handle.event().map_err(raised)?;
         let run = PyRun {
             handle: Some(handle),
+            staging,
             owner: std::process::id(),
         };
         Ok((run, stdout.into_raw_fd(), stderr.into_raw_fd()))
@@ -296,6 +359,7 @@ impl PySupervisor {
 struct PyRun {
     /// Always there until this value is dropped.
     handle: Option<Handle>,
+    staging: Option<Arc<Staging>>,
     /// The process that has started it.
     owner: u32,
 }
@@ -328,6 +392,7 @@ impl PyRun {
     /// The facts of the run, if it has ended.
     fn facts(&self) -> PyResult<Option<Facts>> {
         let result = self.get()?.try_wait().map_err(raised)?;
+        let facts = |result| facts(result, self.staging.as_deref());
         result.as_ref().map(facts).transpose()
     }
 
@@ -349,6 +414,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SandboxError", module.py().get_type::<SandboxError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<PyWorld>()?;
+    module.add_class::<PyPrepared>()?;
     module.add_class::<PyRequest>()?;
     module.add_class::<PySupervisor>()?;
     module.add_class::<PyRun>()

@@ -1,20 +1,27 @@
 """Tests of the installed package: python -m unittest discover crates/python/tests"""
 
+from __future__ import annotations
+
 import asyncio
 import multiprocessing
 import os
+import signal
+import subprocess
+import sys
+import tempfile
 import time
 import unittest
+from collections.abc import Iterator
 
 import millibox
-from millibox import Limits, ProgramError, Result, Sandbox, SandboxError, World
+from millibox import Limits, ProgramError, Result, Sandbox, SandboxError, World, judge, languages
 
 BACKEND = os.environ.get("MILLIBOX_TEST_BACKEND", "auto")
 ECHO = ["sh", "-c", "cat; echo problem >&2; exit 3"]
 ENDLESS = ["sh", "-c", "while :; do echo yes; done"]
 
 
-def run_in_child(box: Sandbox) -> int:
+def run_in_child(box: ForkedBox) -> int:
     return box.run(["true"]).exit_code or 0
 
 
@@ -80,7 +87,7 @@ class Test(unittest.TestCase):
     def test_map_yields_results_in_order_and_reads_no_more_than_needed(self) -> None:
         read = 0
 
-        def commands():
+        def commands() -> Iterator[list[str]]:
             nonlocal read
             for number in range(1000):
                 read += 1
@@ -113,6 +120,21 @@ class Test(unittest.TestCase):
         finally:
             del os.environ["MILLIBOX_SUPERVISOR"]
 
+    def test_supervisor_of_a_different_version_is_an_exception(self) -> None:
+        version = '[ "$1" != --version ] || exec echo millibox-supervisor 0.1.7'
+        script = f"#!/bin/sh\n{version}\nexit 1\n"
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "supervisor")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(script)
+            os.chmod(path, 0o755)
+            os.environ["MILLIBOX_SUPERVISOR"] = path
+            try:
+                with self.assertRaisesRegex(SandboxError, f"0.1.7.*{millibox.__version__}"):
+                    Sandbox(backend=BACKEND)
+            finally:
+                del os.environ["MILLIBOX_SUPERVISOR"]
+
     def test_closed_sandbox_runs_nothing(self) -> None:
         with Sandbox(backend=BACKEND) as box:
             self.assertTrue(box.run(["true"]).ok)
@@ -125,6 +147,97 @@ class Test(unittest.TestCase):
             self.assertEqual(pool.apply(run_in_child, (ForkedBox(),)), 0)
         self.assertTrue(self.box.run(["true"]).ok)
 
+    def test_files_are_in_the_working_directory(self) -> None:
+        files: dict[str, str | bytes] = {"a/b.txt": "hällo", "/tmp/run.sh": b"cat - a/b.txt; pwd\n"}
+        program = ["sh", "run.sh"]
+        ran = asyncio.run(self.box.arun(program, stdin="in ", files=files))
+        for result in (self.box.run(program, stdin="in ", files=files), ran):
+            self.assertEqual(result.check().stdout, "in hällo/tmp\n")
+        self.assertEqual(self.box.run(["ls", "-A", "/tmp"]).stdout, "")
+
+    def test_wrong_paths_of_files_are_a_value_error(self) -> None:
+        for path in ("", "a/", "../a", "a/../../b", "a\0"):
+            with self.assertRaisesRegex(ValueError, "not the path of a file"):
+                self.box.run(["true"], files={path: ""})
+
+    def test_program_with_files_that_cannot_start(self) -> None:
+        for result in (
+            self.box.run(["/no/such/program"], files={"a": ""}),
+            asyncio.run(self.box.arun(["/no/such/program"], files={"a": ""})),
+        ):
+            self.assertEqual((result.outcome, result.exit_code), ("not_started", None))
+            self.assertIn("/no/such/program", result.describe())
+        self.assertEqual(self.box.run(["sh", "-c", "exit 127"], files={"a": ""}).exit_code, 127)
+
+    @unittest.skipIf(BACKEND == "rlimit", "the limit would apply to each process separately")
+    def test_files_need_not_fit_into_memory(self) -> None:
+        limits = Limits(memory=16 << 20)
+        result = self.box.run(["true"], files={"large": bytes(64 << 20)}, limits=limits)
+        self.assertIn(result.outcome, ("not_started", "memory_limit"))
+        self.assertTrue(self.box.run(["true"]).ok)
+
+    def test_python_programs_are_fresh_copies(self) -> None:
+        source = "import sys, json; print(sys.argv, hasattr(json, 'x'), input()); json.x = 1"
+        for number in range(3):
+            result = self.box.run_python(
+                source, stdin=str(number), args=["a b"], modules=["json"], limits=Limits()
+            )
+            self.assertEqual(result.stdout, f"['main.py', 'a b'] False {number}\n", result.stderr)
+        ran = asyncio.run(self.box.arun_python("import helper", files={"helper.py": "print(6)"}))
+        self.assertEqual(ran.stdout, "6\n")
+
+    def test_python_shows_where_a_program_fails(self) -> None:
+        result = self.box.run_python("def f():\n    return 1 / 0\n\nf()\n")
+        self.assertEqual(result.exit_code, 1)
+        self.assertIn('main.py", line 2, in f\n    return 1 / 0', result.stderr)
+
+    def test_python_modules_are_imported_once(self) -> None:
+        source = "import sys; print('decimal' in sys.modules)"
+        self.assertEqual(self.box.run_python(source).stdout, "False\n")
+        self.assertEqual(self.box.run_python(source, modules=["decimal"]).stdout, "True\n")
+
+    def test_map_python(self) -> None:
+        sources = (f"print({number} ** 2)" for number in range(20))
+        results = [result.stdout for result in self.box.map_python(sources, at_once=2)]
+        self.assertEqual(results, [f"{number**2}\n" for number in range(20)])
+
+    def test_judge(self) -> None:
+        with tempfile.TemporaryDirectory() as package:
+            for name, content in PACKAGE.items():
+                path = os.path.join(package, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(content)
+            right, wrong = judge(package, backend=BACKEND)
+            self.assertEqual((right.verdict, right.as_expected), ("accepted", True))
+            self.assertEqual((wrong.verdict, wrong.as_expected), ("wrong_answer", True))
+            with self.assertRaisesRegex(ValueError, "nosuch"):
+                judge(os.path.join(package, "nosuch"), backend=BACKEND)
+
+    def test_languages(self) -> None:
+        python = {language.name: language for language in languages()}["python3"]
+        self.assertTrue(python.available, python)
+        self.assertIn("Python 3", python.detail)
+
+    def test_module_is_the_command(self) -> None:
+        command = [sys.executable, "-m", "millibox", "--version"]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(shown.split(), ["millibox", millibox.__version__])
+
+    def test_killed_interpreter_leaves_nothing(self) -> None:
+        """The supervisor and its programs end with the interpreter, at any moment."""
+        for number in range(int(os.environ.get("MILLIBOX_TEST_KILLS", "5"))):
+            command = [sys.executable, "-c", BUSY, BACKEND]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+                assert child.stdout is not None
+                child.stdout.readline()
+                time.sleep(number % 7 / 50)
+                child.send_signal(signal.SIGKILL)
+            deadline = time.monotonic() + 20
+            while found := [pid for pid in processes() if MARK in arguments(pid)]:
+                self.assertLess(time.monotonic(), deadline, found)
+                time.sleep(0.01)
+
     def test_world_shows_directories(self) -> None:
         world = World(read_only={"/data": os.path.dirname(__file__)})
         result = self.box.run(["ls", "/data"], world=world).check()
@@ -132,10 +245,38 @@ class Test(unittest.TestCase):
         self.assertEqual(millibox.__version__.count("."), 2)
 
 
+MARK = f"sleep{os.getpid()}"
+BUSY = f"""
+import sys, millibox
+box = millibox.Sandbox(backend=sys.argv[1])
+print(flush=True)
+list(box.map((["sh", "-c", "sleep 1000; true", "{MARK}"] for _ in range(100))))
+"""
+PACKAGE = {
+    "problem.yaml": "name: Echo\nproblem_format_version: legacy\n",
+    "data/sample/1.in": "5\n",
+    "data/sample/1.ans": "5\n",
+    "submissions/accepted/right.py": "print(input())\n",
+    "submissions/wrong_answer/wrong.py": "print(6)\n",
+}
+
+
+def processes() -> list[str]:
+    return [name for name in os.listdir("/proc") if name.isdigit()]
+
+
+def arguments(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 class ForkedBox:
     """Arguments of a pool are pickled; the sandbox of the parent is inherited instead."""
 
-    def run(self, command):
+    def run(self, command: list[str]) -> Result:
         return Test.box.run(command)
 
 

@@ -7,15 +7,20 @@ A program that fails is a result. An exception means that the sandbox failed
 (`SandboxError`), or that the request is wrong (`ValueError`).
 """
 
+from ._judge import Language, Verdict, judge, languages
 from ._native import SandboxError, __version__
 from ._sandbox import Limits, ProgramError, Result, Sandbox, World
 
 __all__ = [
+    "Language",
     "Limits",
     "ProgramError",
     "Result",
     "Sandbox",
     "SandboxError",
+    "Verdict",
     "World",
     "__version__",
+    "judge",
+    "languages",
 ]

@@ -17,12 +17,19 @@ class SandboxError(RuntimeError): ...
 
 class World:
     def __new__(cls, kind: str, mounts: list[tuple[Path, Path, bool]]) -> World: ...
+    def prepare(
+        self, python: str, modules: list[str], env: list[tuple[str, str]], library: Path
+    ) -> Prepared: ...
+
+class Prepared: ...
 
 class Request:
     def __new__(
         cls,
         argv: list[str],
         world: World,
+        prepared: Optional[Prepared],
+        files: Optional[tuple[Path, bytes]],
         stdin: Optional[bytes],
         env: list[tuple[str, str]],
         cwd: Optional[str],

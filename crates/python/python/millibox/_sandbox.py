@@ -7,18 +7,31 @@ import os
 import shutil
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from types import TracebackType
-from typing import Optional, Union
+from typing import Callable, Optional, TypeVar, Union
 
 from . import _native
+from ._files import PathLike, archive, executable
 
-PathLike = Union[str, "os.PathLike[str]"]
 SEARCHED = ("/usr/local/bin", "/usr/bin", "/bin")
+# LeakSanitizer needs ptrace(2), which the sandbox refuses.
+ENVIRONMENT = {
+    "PATH": ":".join(SEARCHED),
+    "LANG": "C.UTF-8",
+    "HOME": "/tmp",
+    "LSAN_OPTIONS": "detect_leaks=0",
+}
 CHUNK = 1 << 16
+#: The working directory of programs with files. Each run has one of its own.
+DIRECTORY = "/tmp"
+#: The number of prepared interpreters that a sandbox remembers.
+MAX_PREPARED = 64
+Text = Union[str, bytes]
+Item = TypeVar("Item")
 
 
 class ProgramError(Exception):
@@ -125,20 +138,6 @@ def _result(facts: _native.Facts, stdout: bytes, stderr: bytes, truncated: bool)
     )  # fmt: skip
 
 
-def _supervisor() -> Path:
-    """The executable of the same version: in this package, or named by the environment."""
-    named = os.environ.get("MILLIBOX_SUPERVISOR")
-    if named:
-        return Path(named)
-    packed = Path(__file__).with_name("_bin") / "millibox-supervisor"
-    if packed.exists():
-        return packed
-    found = shutil.which("millibox-supervisor")
-    if found is None:
-        raise _native.SandboxError(f"{packed} does not exist; install the package again")
-    return Path(found)
-
-
 class Sandbox:
     """Runs programs. Starting a sandbox takes some milliseconds, so keep it for many runs.
 
@@ -161,6 +160,7 @@ class Sandbox:
         self._closed = False
         self._pid = 0
         self._native: Optional[_native.Supervisor] = None
+        self._prepared: dict[object, tuple[World, _native.Prepared]] = {}
         self._get()
 
     def _get(self) -> _native.Supervisor:
@@ -168,7 +168,9 @@ class Sandbox:
             if self._closed:
                 raise RuntimeError("the sandbox is closed")
             if self._native is None or self._pid != os.getpid():
-                self._native = _native.Supervisor(_supervisor(), *self._options)
+                self._native = _native.Supervisor(
+                    executable("millibox-supervisor", "MILLIBOX_SUPERVISOR"), *self._options
+                )
                 self._pid = os.getpid()
             return self._native
 
@@ -204,11 +206,13 @@ class Sandbox:
     def _request(
         self,
         command: Sequence[str],
-        stdin: Union[str, bytes, None],
+        stdin: Optional[Text],
+        files: Optional[Mapping[str, Text]],
         env: Optional[Mapping[str, str]],
         cwd: Optional[str],
         world: Optional[World],
         limits: Limits,
+        modules: Optional[Sequence[str]] = None,
     ) -> _native.Request:
         if isinstance(command, str) or not command or not command[0]:
             raise ValueError("the command must be a list of a program and its arguments")
@@ -216,10 +220,19 @@ class Sandbox:
         if "/" not in words[0]:
             path = shutil.which(words[0], path=":".join(SEARCHED))
             words[0] = path or f"/usr/bin/{words[0]}"
-        variables = {"PATH": ":".join(SEARCHED), "LANG": "C.UTF-8", "HOME": "/tmp", **(env or {})}
+        variables = {**ENVIRONMENT, **(env or {})}
+        world = world or self._world
+        prepared = staged = None
+        if modules is not None:
+            prepared = self._prepare(world, words[0], modules, variables)
+        if files is not None:
+            cwd = cwd or DIRECTORY
+            staged = (executable("millibox-stage", "MILLIBOX_STAGE"), archive(files, cwd))
         return _native.Request(
             words,
-            (world or self._world)._native,
+            world._native,
+            prepared,
+            staged,
             stdin.encode() if isinstance(stdin, str) else stdin,
             list(variables.items()),
             cwd,
@@ -230,34 +243,105 @@ class Sandbox:
             limits.file_size,
         )
 
+    def _prepare(
+        self, world: World, python: str, modules: Sequence[str], env: Mapping[str, str]
+    ) -> _native.Prepared:
+        """The interpreter with these modules, the same for all runs that need it."""
+        key = (id(world), python, tuple(modules), tuple(env.items()))
+        with self._lock:
+            if key not in self._prepared:
+                library = executable("libmillibox_ready.so", "MILLIBOX_READY")
+                prepared = world._native.prepare(python, list(modules), list(env.items()), library)
+                while len(self._prepared) >= MAX_PREPARED:
+                    del self._prepared[next(iter(self._prepared))]
+                # The world must live as long as its id is a key.
+                self._prepared[key] = (world, prepared)
+            return self._prepared[key][1]
+
+    def _python(
+        self,
+        source: str,
+        args: Sequence[str],
+        stdin: Optional[Text],
+        files: Optional[Mapping[str, Text]],
+        modules: Sequence[str],
+        python: str,
+        env: Optional[Mapping[str, str]],
+        world: Optional[World],
+        limits: Limits,
+    ) -> _native.Request:
+        every = {**(files or {}), "main.py": source}
+        command = [python, "main.py", *args]
+        return self._request(command, stdin, every, env, None, world, limits, modules)
+
     def run(
         self,
         command: Sequence[str],
         *,
-        stdin: Union[str, bytes, None] = None,
+        stdin: Optional[Text] = None,
+        files: Optional[Mapping[str, Text]] = None,
         env: Optional[Mapping[str, str]] = None,
         cwd: Optional[str] = None,
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
     ) -> Result:
-        """Runs a program to its end."""
+        """Runs a program to its end. `files` maps paths to contents; relative paths are in the
+        working directory, which is then /tmp unless `cwd` names another one."""
         limits = limits or self._limits
-        request = self._request(command, stdin, env, cwd, world, limits)
+        request = self._request(command, stdin, files, env, cwd, world, limits)
         return _result(*self._get().output(request, limits.output))
 
     async def arun(
         self,
         command: Sequence[str],
         *,
-        stdin: Union[str, bytes, None] = None,
+        stdin: Optional[Text] = None,
+        files: Optional[Mapping[str, Text]] = None,
         env: Optional[Mapping[str, str]] = None,
         cwd: Optional[str] = None,
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
     ) -> Result:
-        """Runs a program to its end, without a thread. Cancelling the task ends the program."""
+        """The asyncio version of `run`. Cancelling the task ends the program."""
         limits = limits or self._limits
-        request = self._request(command, stdin, env, cwd, world, limits)
+        request = self._request(command, stdin, files, env, cwd, world, limits)
+        return await _Watched(*self._get().start(request), limits.output).result()
+
+    def run_python(
+        self,
+        source: str,
+        *,
+        args: Sequence[str] = (),
+        stdin: Optional[Text] = None,
+        files: Optional[Mapping[str, Text]] = None,
+        modules: Sequence[str] = (),
+        python: str = "/usr/bin/python3",
+        env: Optional[Mapping[str, str]] = None,
+        world: Optional[World] = None,
+        limits: Optional[Limits] = None,
+    ) -> Result:
+        """Runs a Python program as a copy of an interpreter that was started once and has imported
+        `modules`. Each copy is a fresh process: nothing of one run is visible to another."""
+        limits = limits or self._limits
+        request = self._python(source, args, stdin, files, modules, python, env, world, limits)
+        return _result(*self._get().output(request, limits.output))
+
+    async def arun_python(
+        self,
+        source: str,
+        *,
+        args: Sequence[str] = (),
+        stdin: Optional[Text] = None,
+        files: Optional[Mapping[str, Text]] = None,
+        modules: Sequence[str] = (),
+        python: str = "/usr/bin/python3",
+        env: Optional[Mapping[str, str]] = None,
+        world: Optional[World] = None,
+        limits: Optional[Limits] = None,
+    ) -> Result:
+        """The asyncio version of `run_python`. Cancelling the task ends the program."""
+        limits = limits or self._limits
+        request = self._python(source, args, stdin, files, modules, python, env, world, limits)
         return await _Watched(*self._get().start(request), limits.output).result()
 
     def map(
@@ -266,15 +350,33 @@ class Sandbox:
         *,
         limits: Optional[Limits] = None,
         at_once: Optional[int] = None,
-    ) -> Iterator[Result]:
-        """Runs many programs, one at once for each slot, and yields the results in order.
-        Reads the commands only as far as needed."""
+    ) -> Generator[Result, None, None]:
+        """Runs many programs, at most one for each slot at a time, and yields the results in order.
+        Reads the commands only as far as needed. After the generator is closed, no further program
+        starts."""
+        return self._map(partial(self.run, limits=limits), commands, at_once)
+
+    def map_python(
+        self,
+        sources: Iterable[str],
+        *,
+        modules: Sequence[str] = (),
+        limits: Optional[Limits] = None,
+        at_once: Optional[int] = None,
+    ) -> Generator[Result, None, None]:
+        """Runs many Python programs as `run_python` does, and yields the results in order."""
+        function = partial(self.run_python, modules=modules, limits=limits)
+        return self._map(function, sources, at_once)
+
+    def _map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], at_once: Optional[int]
+    ) -> Generator[Result, None, None]:
         number = at_once or self.slots
         waiting: deque[Future[Result]] = deque()
         with ThreadPoolExecutor(number) as threads:
             try:
-                for command in commands:
-                    waiting.append(threads.submit(self.run, command, limits=limits))
+                for item in items:
+                    waiting.append(threads.submit(function, item))
                     if len(waiting) >= 2 * number:
                         yield waiting.popleft().result()
                 while waiting:
