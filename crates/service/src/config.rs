@@ -5,6 +5,7 @@ mod origin;
 mod peers;
 mod requests;
 mod served;
+mod tmpfs;
 
 pub use origin::Origin;
 #[cfg(test)]
@@ -14,6 +15,7 @@ pub use requests::RequestsConfig;
 pub use served::ServedDialect;
 #[cfg(test)]
 pub use served::ServedDialectError;
+pub use tmpfs::{TmpfsError, TmpfsOptions};
 
 use crate::core::program::RunLimits;
 use serde::Deserialize;

@@ -8,6 +8,7 @@ use crate::config::{Config, Dialect};
 use crate::console::{self, Console};
 use crate::core::Stage;
 use crate::dialects::Dialects;
+use crate::dialects::go_judge::file_system::{FileSystem, FileSystemError};
 use crate::dialects::judge0;
 use crate::dialects::piston::packages::{self, PackageError};
 use crate::http::v1::{self, V1};
@@ -39,6 +40,9 @@ pub struct Interfaces {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
+    /// The files of the go-judge dialect cannot be provided.
+    #[error("go-judge's mount.yaml cannot be used: {0}")]
+    GoJudgeFiles(#[from] FileSystemError),
     /// A package of the Piston dialect cannot be used.
     #[error("a Piston package cannot be used: {0}")]
     PistonPackages(#[from] PackageError),
@@ -62,13 +66,15 @@ impl Interfaces {
         cache: Cache,
         stage: Option<Stage>,
     ) -> Result<Arc<Interfaces>, StartError> {
+        let go_judge_files = FileSystem::new(&config.go_judge).map_err(FileSystemError::from)?;
         let piston_packages = packages::load(&config.piston_packages)?;
         let judge0_limits = judge0::Limits::new(&config.judge0.limits)?;
         let service = Service::start(config, builder, cache, stage)?;
+        go_judge_files.try_on(&service)?;
         Ok(Arc::new(Interfaces {
             v1: Arc::new(V1::new(service.clone())),
             console: Arc::new(Console::new(service.clone())),
-            dialects: Dialects::new(&service, &piston_packages, judge0_limits),
+            dialects: Dialects::new(&service, go_judge_files, &piston_packages, judge0_limits),
             service,
         }))
     }

@@ -1,6 +1,8 @@
 //! Compares the messages of the service's errors with golden files.
 
-use crate::config::{ConfigError, ListenError, Origin, OriginError, ServedDialectError};
+use crate::config::{
+    ConfigError, ListenError, Origin, OriginError, ServedDialectError, TmpfsError,
+};
 use crate::core::catalog::{CatalogError, RuntimeFault, ScriptError};
 use crate::core::execution::{ExecutionError, FilesError, OutputFileError};
 use crate::core::files::StoreError;
@@ -9,7 +11,9 @@ use crate::core::program::ProgramError;
 use crate::core::queue::Refusal;
 use crate::core::registry::KeyConflict;
 use crate::dialects::go_judge::error::{BeginError, GroupError, PipeError, RequestError};
+use crate::dialects::go_judge::file_system::FileSystemError;
 use crate::dialects::go_judge::model::End;
+use crate::dialects::go_judge::mount_file::{MountFault, MountFileError};
 use crate::dialects::judge0::archive::ArchiveError;
 use crate::dialects::piston::error::{JobError, RequestError as PistonError};
 use crate::dialects::piston::packages::PackageError;
@@ -441,6 +445,102 @@ fn messages_of_the_service_match_the_golden_files() {
             ),
             ("piston::PackageError::None", &PackageError::None(path())),
             ("piston::PackageError::NoRun", &PackageError::NoRun(path())),
+        ],
+    );
+}
+
+#[test]
+fn messages_of_mount_files_match_the_golden_file() {
+    let io = || std::io::Error::from(Errno::ACCESS);
+    let path = || std::path::PathBuf::from("/srv/a");
+    let name = || "a".to_owned();
+    let file = FileSystemError::File(MountFileError::Value {
+        path: path(),
+        line: 3,
+        fault: MountFault::WritableProc,
+    });
+    assert_messages(
+        env!("CARGO_MANIFEST_DIR"),
+        "mount_file.txt",
+        &[
+            ("TmpfsError::Option", &TmpfsError::Option(name())),
+            ("TmpfsError::Number", &TmpfsError::Number(name())),
+            ("TmpfsError::Mode", &TmpfsError::Mode(name())),
+            ("FileSystemError::File", &file),
+            (
+                "MountFileError::Read",
+                &MountFileError::Read {
+                    path: path(),
+                    error: io(),
+                },
+            ),
+            (
+                "MountFileError::TooLarge",
+                &MountFileError::TooLarge {
+                    path: path(),
+                    max_bytes: 1 << 20,
+                },
+            ),
+            (
+                "MountFault::Type",
+                &MountFault::Type {
+                    name: "uid",
+                    expected: "a number",
+                },
+            ),
+            (
+                "MountFault::Key",
+                &MountFault::Key {
+                    key: name(),
+                    of: "the file",
+                    known: &["mount", "proc"],
+                },
+            ),
+            ("MountFault::Repeated", &MountFault::Repeated(name())),
+            (
+                "MountFault::Missing",
+                &MountFault::Missing {
+                    key: "target",
+                    of: "an entry of mount",
+                },
+            ),
+            ("MountFault::Kind", &MountFault::Kind(name())),
+            ("MountFault::Path", &MountFault::Path("../a".into())),
+            ("MountFault::Host", &MountFault::Host("/proc".into())),
+            ("MountFault::Devices", &MountFault::Devices("/dev".into())),
+            ("MountFault::Special", &MountFault::Special(path())),
+            (
+                "MountFault::Source",
+                &MountFault::Source {
+                    path: path(),
+                    error: io(),
+                },
+            ),
+            (
+                "MountFault::Variable",
+                &MountFault::Variable {
+                    path: path(),
+                    line: 2,
+                },
+            ),
+            (
+                "MountFault::WorkDirectory",
+                &MountFault::WorkDirectory(path()),
+            ),
+            ("MountFault::Mask", &MountFault::Mask("/proc/stat".into())),
+            (
+                "MountFault::MaskBelowLink",
+                &MountFault::MaskBelowLink("/lib/x".into()),
+            ),
+            (
+                "MountFault::Name",
+                &MountFault::Name {
+                    key: "hostName",
+                    name: "millibox",
+                },
+            ),
+            ("MountFault::WritableProc", &MountFault::WritableProc),
+            ("MountFault::InitCommand", &MountFault::InitCommand),
         ],
     );
 }

@@ -5,6 +5,7 @@ mod cancel;
 mod client;
 mod files;
 mod hydro;
+mod mounts;
 mod pipes;
 mod results;
 mod sockets;

@@ -1,12 +1,18 @@
 //! Limits of the dialects, under the names that the replaced services use.
 
+use super::TmpfsOptions;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-/// The limits of the go-judge dialect that are options of the original.
+/// The options of the go-judge dialect that are options of the original.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GoJudgeConfig {
+    /// go-judge's `mount.yaml`, which describes the files that commands see.
+    pub mount_conf: Option<PathBuf>,
+    /// The options of the directories `/w` and `/tmp`. They have no effect with `mount_conf`.
+    pub tmp_fs_param: TmpfsOptions,
     /// Bytes of memory that a command may use beyond its limit before it is killed.
     pub extra_memory_limit: u64,
     /// The largest file that a command may write and the largest output of a collector, in bytes.
@@ -20,6 +26,8 @@ pub struct GoJudgeConfig {
 impl Default for GoJudgeConfig {
     fn default() -> GoJudgeConfig {
         GoJudgeConfig {
+            mount_conf: None,
+            tmp_fs_param: TmpfsOptions::default(),
             extra_memory_limit: 16 << 10,
             output_limit: 256 << 20,
             copy_out_limit: 256 << 20,

@@ -17,6 +17,7 @@ use crate::service::Service;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use go_judge::GoJudge;
+use go_judge::file_system::FileSystem;
 use judge0::Judge0;
 use piston::Piston;
 use piston::packages::Package;
@@ -37,11 +38,12 @@ impl Dialects {
     /// The states at the start of the service.
     pub fn new(
         service: &Arc<Service>,
+        go_judge_files: FileSystem,
         piston_packages: &[Arc<Package>],
         judge0_limits: judge0::Limits,
     ) -> Dialects {
         Dialects {
-            go_judge: Arc::new(GoJudge::new(service.clone())),
+            go_judge: Arc::new(GoJudge::new(service.clone(), go_judge_files)),
             judge0: Arc::new(Judge0::new(service.clone(), judge0_limits)),
             piston: Arc::new(Piston::new(service.clone(), piston_packages)),
             sandbox_fusion: Arc::new(SandboxFusion::new(service.clone())),

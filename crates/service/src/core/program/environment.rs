@@ -20,12 +20,13 @@ const MAX_WORK_INODES: u64 = 20_000;
 /// The minimum number of tests for which the interpreter of a program with files is prepared.
 const MIN_PREPARED_TESTS: usize = 8;
 /// What a program finds in its environment, in addition to what its runtime needs.
-pub const ENVIRONMENT: [(&str, &str); 4] = [
+pub const ENVIRONMENT: [(&str, &str); 5] = [
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
     ("HOME", WORK_DIRECTORY),
     ("LANG", "C.UTF-8"),
     // Without it, the order of sets differs from run to run.
     ("PYTHONHASHSEED", "0"),
+    millibox::NO_LEAK_SANITIZER,
 ];
 
 impl ProgramRun {

@@ -1,7 +1,7 @@
 //! Information about the service for clients. Hydro does not work without some of these values.
 
 use super::GoJudge;
-use super::WORK_DIRECTORY;
+use super::file_system::FileSystem;
 use axum::Json;
 use axum::extract::State;
 use millibox::Backend;
@@ -10,8 +10,6 @@ use std::sync::Arc;
 
 /// The version of go-judge whose interface this dialect implements.
 const BUILD_VERSION: &str = "v1.9.0";
-/// The user and group that `/config` reports.
-const USER: u32 = 1000;
 /// The features of the service.
 const FEATURES: [&str; 9] = [
     "copyOutOptional",
@@ -53,12 +51,13 @@ pub async fn config(State(go_judge): State<Arc<GoJudge>>) -> Json<Value> {
     fields.insert("fileStorePath".to_owned(), json!(""));
     fields.insert(
         "runnerConfig".to_owned(),
-        runner_config(go_judge.service.backend),
+        runner_config(go_judge.service.backend, &go_judge.file_system),
     );
     Json(Value::Object(fields))
 }
 
-fn runner_config(backend: Backend) -> Value {
+fn runner_config(backend: Backend, file_system: &FileSystem) -> Value {
+    let (uid, gid) = file_system.ids;
     let (kind, controllers): (u8, &[&str]) = match backend {
         Backend::Cgroup2 => (2, &["cpu", "memory", "pids"]),
         Backend::Hybrid => (1, &["cpu", "cpuacct", "memory", "pids"]),
@@ -73,20 +72,22 @@ fn runner_config(backend: Backend) -> Value {
         "maskedPaths": [],
         "hostName": "",
         "domainName": "",
-        "workDir": WORK_DIRECTORY,
-        "uid": USER,
-        "gid": USER,
+        "workDir": file_system.work_directory,
+        "uid": uid,
+        "gid": gid,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::GoJudgeConfig;
 
     #[test]
     fn config_names_the_memory_controller_only_with_cgroups() {
+        let files = FileSystem::new(&GoJudgeConfig::default()).unwrap();
         let has_memory = |backend| {
-            let controllers = &runner_config(backend)["cgroupControllers"];
+            let controllers = &runner_config(backend, &files)["cgroupControllers"];
             controllers.as_array().unwrap().contains(&json!("memory"))
         };
         assert!(has_memory(Backend::Cgroup2) && has_memory(Backend::Hybrid));

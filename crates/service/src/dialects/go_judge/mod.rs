@@ -6,6 +6,7 @@
 //! | `request`, `answer` | both in JSON |
 //! | `error` | why a request has no results |
 //! | `run` | admits and runs groups |
+//! | `file_system`, `mount_file` | the files that commands see; go-judge's `mount.yaml` |
 //! | `plan` | the files of a group, and the memory that it needs |
 //! | `host_files` | the files of the host that requests may read |
 //! | `prepare` | turns a command into an execution of the core |
@@ -23,12 +24,14 @@ mod answer;
 mod auth;
 mod conversation;
 pub mod error;
+pub mod file_system;
 mod files;
 mod grpc;
 mod host_files;
 mod info;
 mod member;
 pub mod model;
+pub mod mount_file;
 mod pipes;
 mod plan;
 mod prepare;
@@ -60,6 +63,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use error::{GroupError, RequestError};
+use file_system::FileSystem;
 use run::Attached;
 use std::sync::Arc;
 use store::FileIds;
@@ -67,14 +71,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The name of this interface in tokens and metrics.
 const INTERFACE: &str = "go-judge";
-/// The working directory of commands.
-const WORK_DIRECTORY: &str = "/w";
 
 /// The state that all addresses of this interface share.
 #[derive(Debug)]
 pub struct GoJudge {
     service: Arc<Service>,
     files: FileIds,
+    file_system: FileSystem,
     /// The slots of the lane for real time. A group acquires all its slots at once, so it starts
     /// only as a whole.
     slots: Semaphore,
@@ -83,11 +86,12 @@ pub struct GoJudge {
 
 impl GoJudge {
     /// The state at the start of the service, without files.
-    pub fn new(service: Arc<Service>) -> GoJudge {
+    pub fn new(service: Arc<Service>, file_system: FileSystem) -> GoJudge {
         let slots = service.programs.queue.bounds().real_time;
         GoJudge {
             service,
             files: FileIds::default(),
+            file_system,
             slots: Semaphore::new(slots),
             slot_count: slots,
         }

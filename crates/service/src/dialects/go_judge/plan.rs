@@ -11,13 +11,10 @@ use crate::core::budget::{Budget, MAX_RENDERED_BYTES};
 use crate::core::execution::Content;
 use crate::core::files::StoredFile;
 use crate::core::plan::{Plan, RECORD_BYTES};
-use crate::service::Service;
 use crate::tokens::Client;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The size of each of the directories `/w` and `/tmp`, in bytes.
-pub const DIRECTORY_BYTES: u64 = 128 << 20;
 /// Copies of an output while it is returned: the text, and the answer, which grows.
 const COPIES: u64 = 3;
 
@@ -59,8 +56,8 @@ impl StoredFiles {
     }
 
     /// The size of a file. A file of the host counts only if it is below one of these directories;
-    /// otherwise the request is rejected later.
-    fn bytes(&self, prefixes: &[PathBuf], file: &CommandFile) -> u64 {
+    /// otherwise the request is rejected later. It counts at most `max_bytes`.
+    fn bytes(&self, prefixes: &[PathBuf], max_bytes: u64, file: &CommandFile) -> u64 {
         match file {
             CommandFile::Content(bytes) => bytes.len() as u64,
             CommandFile::Stored(id) => self.0.get(id).map_or(0, StoredFile::bytes),
@@ -69,20 +66,21 @@ impl StoredFiles {
                     Ok(Ok(file)) => file.bytes(),
                     _ => 0,
                 };
-                bytes.min(2 * DIRECTORY_BYTES)
+                bytes.min(max_bytes)
             }
             _ => 0,
         }
     }
 
     /// The archive and the inputs of a command.
-    fn input_bytes(&self, prefixes: &[PathBuf], command: &Command) -> u64 {
+    fn input_bytes(&self, prefixes: &[PathBuf], max_bytes: u64, command: &Command) -> u64 {
+        let bytes = |file| self.bytes(prefixes, max_bytes, file);
         let archive = command.copy_in.values();
-        let archive = archive.map(|file| self.bytes(prefixes, file).saturating_add(RECORD_BYTES));
+        let archive = archive.map(|file| bytes(file).saturating_add(RECORD_BYTES));
         let inputs = command.files.iter().flatten();
         let inputs = inputs.filter_map(|file| match file {
             CommandFile::Stored(id) => self.content(id).ok().map(|it| it.memory_bytes()),
-            file => Some(self.bytes(prefixes, file)),
+            file => Some(bytes(file)),
         });
         archive.chain(inputs).fold(0, u64::saturating_add)
     }
@@ -104,9 +102,11 @@ pub fn max_copy_out(config: &GoJudgeConfig, command: &Command) -> u64 {
     }
 }
 
-/// The bytes of output that all commands of a group may return: the content of a whole directory.
-pub fn output_budget(service: &Service) -> u64 {
-    service.config.requests.answer_bytes.max(DIRECTORY_BYTES)
+/// The bytes of output that all commands of a group may return: the content of a whole working
+/// directory.
+fn output_budget(go_judge: &GoJudge) -> u64 {
+    let answer_bytes = go_judge.service.config.requests.answer_bytes;
+    answer_bytes.max(go_judge.file_system.work_bytes)
 }
 
 /// The bytes of output that a command may return as text, and those that it may store.
@@ -131,10 +131,12 @@ fn output_bytes(config: &GoJudgeConfig, command: &Command) -> (u64, u64) {
 
 /// The memory that a group needs. Its commands run at the same time if it is coupled, and otherwise
 /// one after another.
-pub fn plan(service: &Service, group: &Group, stored: &StoredFiles, is_coupled: bool) -> Plan {
+pub fn plan(go_judge: &GoJudge, group: &Group, stored: &StoredFiles, is_coupled: bool) -> Plan {
+    let service = &go_judge.service;
+    let max_bytes = go_judge.file_system.bytes;
     let prefixes = &service.config.go_judge_source_prefixes;
     let inputs = group.commands.iter();
-    let inputs = inputs.map(|it| stored.input_bytes(prefixes, it));
+    let inputs = inputs.map(|it| stored.input_bytes(prefixes, max_bytes, it));
     let inputs = match is_coupled {
         true => inputs.fold(0, u64::saturating_add),
         false => inputs.max().unwrap_or(0),
@@ -149,7 +151,7 @@ pub fn plan(service: &Service, group: &Group, stored: &StoredFiles, is_coupled: 
     text = proxies
         .map(|proxy| proxy.max)
         .fold(text, u64::saturating_add);
-    let read = text.saturating_add(cached).min(output_budget(service));
+    let read = text.saturating_add(cached).min(output_budget(go_judge));
     let answer = text.saturating_mul(MAX_RENDERED_BYTES);
     let answer = answer.min(service.config.requests.answer_bytes);
     Plan::default()
@@ -160,8 +162,8 @@ pub fn plan(service: &Service, group: &Group, stored: &StoredFiles, is_coupled: 
 }
 
 /// The outputs of a group.
-pub fn budget(service: &Service) -> Budget {
-    Budget::new(output_budget(service))
+pub fn budget(go_judge: &GoJudge) -> Budget {
+    Budget::new(output_budget(go_judge))
 }
 
 #[cfg(test)]
@@ -177,7 +179,9 @@ mod tests {
         for (name, bytes) in [("shown/file", 1000), ("hidden", 0)] {
             let path = host.path().join(name);
             std::fs::write(&path, [0; 1000]).unwrap();
-            assert_eq!(stored.bytes(&prefixes, &CommandFile::Local(path)), bytes);
+            let file = CommandFile::Local(path);
+            assert_eq!(stored.bytes(&prefixes, 2000, &file), bytes);
+            assert_eq!(stored.bytes(&prefixes, 10, &file), bytes.min(10));
         }
     }
 

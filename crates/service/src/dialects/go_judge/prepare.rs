@@ -1,11 +1,11 @@
 //! Turns a command into an execution of the core.
 
-use super::WORK_DIRECTORY;
 use super::error::{GroupError, RequestError};
+use super::file_system::FileSystem;
 use super::host_files;
 use super::member::{Collector, Member, Prepared, PreparedTerminal, Returned};
 use super::model::{Command, CommandFile, CommandResult, CopyOut, End, FileErrorKind, Status};
-use super::plan::{DIRECTORY_BYTES, StoredFiles, max_copy_out};
+use super::plan::{StoredFiles, max_copy_out};
 use super::result::{file_error, not_started_text};
 use super::terminal::{Terminal, TerminalChannel, typed};
 use crate::core::budget::Budget;
@@ -13,39 +13,17 @@ use crate::core::execution::{
     Capture, Content, Excess, Execution, ExecutionLimits, Input, InputContent, InputFile, Output,
     OutputFile, Stream, Streams,
 };
-use crate::core::program::usual_world;
 use crate::service::Service;
 use bytes::Bytes;
-use millibox::{Mount, World};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::time::Duration;
 
-/// The maximum number of files and directories in each of `/w` and `/tmp`.
-const DIRECTORY_INODES: u64 = 4 << 10;
 /// The sandbox starts no command with less memory or time than these minima.
 const MIN_MEMORY_BYTES: u64 = 1 << 20;
 const MIN_TIME: Duration = Duration::from_millis(1);
-
-/// The files that commands see.
-static WORLD: LazyLock<World> = LazyLock::new(|| {
-    let directory = |path: &str| {
-        Mount::tmpfs(path)
-            .size_limit(DIRECTORY_BYTES)
-            .inode_limit(DIRECTORY_INODES)
-            .mode(0o777)
-    };
-    World::standard()
-        .mounts()
-        .iter()
-        .filter(|mount| mount.path() != "/tmp")
-        .fold(World::empty(), |world, mount| world.mount(mount.clone()))
-        .mount(directory("/tmp"))
-        .mount(directory(WORK_DIRECTORY))
-});
 
 /// The object that a descriptor refers to.
 enum Slot {
@@ -77,6 +55,7 @@ fn internal(error: impl ToString) -> Stop {
 #[derive(Clone, Copy)]
 pub struct Common<'a> {
     pub service: &'a Service,
+    pub file_system: &'a FileSystem,
     /// The stored files that the group refers to.
     pub stored: &'a StoredFiles,
     /// The bytes of output that are read.
@@ -118,12 +97,15 @@ fn try_prepare(
         .args
         .first()
         .ok_or_else(|| internal("start: no argument provided"))?;
-    let env: Vec<(OsString, OsString)> = command
-        .env
-        .iter()
+    let files = common.file_system;
+    let named = command.env.iter();
+    let named: Vec<(OsString, OsString)> = named
         .filter_map(|variable| variable.split_once('='))
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
+    let is_named = |name: &OsString| named.iter().any(|(it, _)| it == name);
+    let usual = files.variables.iter().filter(|(name, _)| !is_named(name));
+    let env: Vec<(OsString, OsString)> = usual.chain(&named).cloned().collect();
     let has_path = env.iter().any(|(name, _)| name == "PATH");
     if !program.contains('/') && !has_path {
         return Err(internal(not_started_text(program, Some(2))));
@@ -185,7 +167,7 @@ fn try_prepare(
         .iter()
         .filter(|returned| !returned.is_collected)
         .map(|returned| OutputFile {
-            path: below_work_directory(&returned.copy_out.name),
+            path: below_work_directory(&files.work_directory, &returned.copy_out.name),
             max_bytes,
             truncate: command.truncates_copy_out,
         });
@@ -194,13 +176,12 @@ fn try_prepare(
         program: program.into(),
         argv: command.args.iter().map(Into::into).collect(),
         env,
-        world: usual_world(WORLD.clone(), limits.memory_bytes),
+        world: files.world(limits.memory_bytes),
         prepared: None,
         explained: false,
-        current_dir: WORK_DIRECTORY.into(),
+        current_dir: files.work_directory.clone().into(),
         files: input_files(common, &command)?,
-        // One such directory is at /w, and one at /tmp.
-        files_bytes: 2 * DIRECTORY_BYTES,
+        files_bytes: files.bytes,
         streams,
         outputs: outputs.collect(),
         budget: common.budget.clone(),
@@ -414,7 +395,7 @@ fn input_files(common: Common<'_>, command: &Command) -> Result<Vec<InputFile>, 
 }
 
 /// A path as the core needs it: relative to the working directory.
-fn below_work_directory(path: &str) -> PathBuf {
+fn below_work_directory(directory: &Path, path: &str) -> PathBuf {
     let path = Path::new(path);
-    path.strip_prefix(WORK_DIRECTORY).unwrap_or(path).to_owned()
+    path.strip_prefix(directory).unwrap_or(path).to_owned()
 }

@@ -123,7 +123,7 @@ async fn run_group(
     };
     ticket.memory_bytes = memory.min(queue.bounds().memory_bytes);
     ticket.held_bytes =
-        plan::plan(service, &group, &stored, is_coupled).charge(queue.bounds().max_charge());
+        plan::plan(go_judge, &group, &stored, is_coupled).charge(queue.bounds().max_charge());
     let permit = queue.admit(ticket).await?;
     let queued = begin.elapsed();
     let _slots = if is_coupled {
@@ -133,10 +133,11 @@ async fn run_group(
     };
     let mut pipes = Pipes::new(&group)?;
     pipes.ends.append(&mut attached.ends);
-    let budget = plan::budget(service);
+    let budget = plan::budget(go_judge);
     let answer = Budget::new(service.config.requests.answer_bytes);
     let common = Common {
         service,
+        file_system: &go_judge.file_system,
         stored: &stored,
         budget: &budget,
         answer: &answer,
