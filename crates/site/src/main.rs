@@ -326,7 +326,9 @@ async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
     if released > 0 {
         tracing::info!(released, "judgements of the last process are queued again");
     }
-    job::release(&db).await.map_err(Failure::sandbox)?;
+    job::release(&db, Time::now())
+        .await
+        .map_err(Failure::sandbox)?;
     Ok((db, blobs))
 }
 

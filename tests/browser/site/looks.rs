@@ -140,7 +140,7 @@ fn talk(stage: &Stage, admin: &mut Browser, contest: i64) {
         ("freeze_at", ""),
         ("thaw_at", ""),
     ];
-    assert_eq!(admin.post("/rounds/2/rules", &rules).status, 303);
+    assert_eq!(admin.post("/rounds/2", &rules).status, 303);
     let mut bob = Browser::new(&stage.site);
     let sign_in = [("login", "bob"), ("password", "correct horse")];
     assert_eq!(bob.post("/sign-in", &sign_in).status, 303);
@@ -200,7 +200,7 @@ async fn check_page(window: &Window, axe: &str, name: &str, size: &str) -> Vec<S
 }
 
 /// Takes a picture of a page, which may be an error page. Returns the defects of the page.
-async fn defects(window: &Window, axe: &str, name: &str, size: &str) -> Vec<String> {
+pub async fn defects(window: &Window, axe: &str, name: &str, size: &str) -> Vec<String> {
     window.screenshot(&format!("site-{name}-{size}")).await;
     let found = window.violations(axe).await;
     let mut mistakes: Vec<String> = found

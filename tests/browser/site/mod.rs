@@ -1,5 +1,6 @@
 //! The pages of the contest site.
 
+mod day;
 mod journeys;
 mod languages;
 mod looks;

@@ -6,6 +6,8 @@
 //! 4. Some users follow the ranking while it changes several times a second.
 //! 5. In the last seconds, users submit; each follows the judging of the submission.
 //!
+//! With `--day-minutes`, it holds the contest of a school instead (`day.rs`).
+//!
 //! The result is a table, or JSON with `--json`: times of each kind of page, errors, lost
 //! submissions, and the CPU time of pages, judging, database and this client.
 //! `docs/reference/site-load.md` has figures.
@@ -15,6 +17,7 @@
 #![allow(clippy::print_stderr, reason = "the example is a command")]
 
 mod cpu;
+mod day;
 #[allow(unreachable_pub, reason = "tests share the module")]
 #[path = "../../tests/support/postgres.rs"]
 mod postgres;
@@ -23,6 +26,7 @@ mod report;
 use clap::Parser;
 use millibox_site_client::{Browser, Result, Site, built_site};
 use report::{Phase, Records, Report};
+use std::collections::HashSet;
 use std::io::{Cursor, Write as _};
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -72,6 +76,13 @@ struct Options {
     /// Users in the ranking, each with a submission [default: all]
     #[arg(long)]
     rows: Option<usize>,
+    /// Hold a contest with all users for this number of minutes, including sign-in, instead of the
+    /// usual steps
+    #[arg(long)]
+    day_minutes: Option<f64>,
+    /// With --day-minutes: submissions of an older contest that are rejudged during the round
+    #[arg(long, default_value_t = 0)]
+    rejudged: usize,
     /// Start a server of PostgreSQL for the site
     #[arg(long)]
     postgres: bool,
@@ -118,6 +129,20 @@ async fn run(options: Options) -> Result<()> {
     let site = Site::start(&program, &site_options, Stdio::inherit())?;
     let records = Arc::new(Records::default());
     let mut report = Report::new(options.postgres);
+    if let Some(minutes) = options.day_minutes {
+        let size = day::Size {
+            people: options.users,
+            minutes,
+            rejudged: options.rejudged,
+        };
+        let phase = Phase::begin("contest", &site);
+        report.day(day::run(&site, size, &records).await?);
+        report.add(phase, &site);
+        report.pages(&records);
+        site.end()?;
+        print_report(&report, options.json)?;
+        return Ok(());
+    }
     eprintln!("load: creating {} users", options.users);
     let (mut admin, contest) = seed(&site, &options).await?;
     let contest = Arc::new(contest);
@@ -156,7 +181,11 @@ async fn run(options: Options) -> Result<()> {
     report.submissions(options.submissions, sent.len(), lost, begin.elapsed());
     report.pages(&records);
     site.end()?;
-    if options.json {
+    print_report(&report, options.json)
+}
+
+fn print_report(report: &Report, is_json: bool) -> Result<()> {
+    if is_json {
         println!("{}", serde_json::to_string_pretty(&report.json())?);
     } else {
         print!("{}", report.table());
@@ -322,8 +351,14 @@ async fn wait_until_judged(admin: &mut Browser, contest: &Contest, ids: &[i64]) 
         }
         waiting.pop();
     }
-    // The staff's list contains all submissions.
-    let mut found = std::collections::HashSet::new();
+    let found = listed(admin, contest).await?;
+    let listed = ids.iter().filter(|id| found.contains(id)).count();
+    Ok((ids.len() - listed).max(waiting.len()))
+}
+
+/// All submissions in the staff's list.
+async fn listed(admin: &mut Browser, contest: &Contest) -> Result<HashSet<i64>> {
+    let mut found = HashSet::new();
     let mut before = String::new();
     loop {
         let path = format!("/contests/{}/submissions{before}", contest.id);
@@ -333,13 +368,11 @@ async fn wait_until_judged(admin: &mut Browser, contest: &Contest, ids: &[i64]) 
             .filter_map(|rest| rest.split('"').next()?.parse().ok())
             .collect();
         let Some(last) = numbers.iter().min() else {
-            break;
+            return Ok(found);
         };
         before = format!("?before={last}");
         found.extend(numbers);
     }
-    let listed = ids.iter().filter(|id| found.contains(id)).count();
-    Ok((ids.len() - listed).max(waiting.len()))
 }
 
 /// All users open the problem within one second.

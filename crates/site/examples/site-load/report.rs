@@ -100,11 +100,13 @@ pub struct Report {
     database: &'static str,
     phases: Vec<(&'static str, f64, Usage)>,
     submissions: Value,
+    day: Value,
     pages: BTreeMap<&'static str, Value>,
     events: u64,
 }
 
-fn quantile(sorted: &[f64], share: f64) -> f64 {
+/// A quantile of sorted numbers; 0 without any.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let last = sorted.len().saturating_sub(1);
     let index = (share * sorted.len() as f64).ceil() as usize;
     let index = index.saturating_sub(1).min(last);
@@ -118,6 +120,7 @@ impl Report {
             database: if is_postgres { "PostgreSQL" } else { "SQLite" },
             phases: Vec::new(),
             submissions: Value::Null,
+            day: Value::Null,
             pages: BTreeMap::new(),
             events: 0,
         }
@@ -136,6 +139,11 @@ impl Report {
             "planned": wanted, "accepted": sent, "lost": lost + (wanted - sent.min(wanted)),
             "judged_after_s": round(judging.as_secs_f64()),
         });
+    }
+
+    /// Adds the figures of a contest.
+    pub fn day(&mut self, figures: Value) {
+        self.day = figures;
     }
 
     /// All requests.
@@ -172,6 +180,7 @@ impl Report {
         json!({
             "database": self.database, "cpus": cpus, "kernel": kernel(), "pages": self.pages,
             "events": self.events, "submissions": self.submissions, "phases": phases,
+            "day": self.day,
         })
     }
 
@@ -198,7 +207,10 @@ impl Report {
             "\nEvents of rankings and submissions: {}",
             self.events
         ));
-        line(format!("Submissions: {}\n", self.submissions));
+        match &self.day {
+            Value::Null => line(format!("Submissions: {}\n", self.submissions)),
+            day => line(format!("Contest: {day:#}\n")),
+        }
         line("| phase | s | CPU pages | CPU judging | CPU database | CPU client |".to_owned());
         line("| --- | ---: | ---: | ---: | ---: | ---: |".to_owned());
         for (name, wall, usage) in &self.phases {
@@ -214,6 +226,11 @@ impl Report {
 fn kernel() -> String {
     let release = rustix::system::uname();
     release.release().to_string_lossy().into_owned()
+}
+
+/// Milliseconds with one decimal.
+pub fn milliseconds(duration: Duration) -> f64 {
+    round(duration.as_secs_f64() * 1000.0)
 }
 
 fn round(number: f64) -> f64 {

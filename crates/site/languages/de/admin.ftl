@@ -50,6 +50,7 @@ mistake-relax-hours = Die Zahl der Stunden muss zwischen 0 und { $max } liegen.
 jobs = Aufträge
 job = Auftrag
 job-what = Aufgabe
+job-subject = Aufgabe oder Wettbewerb
 job-title = Auftrag #{ $id }
 jobs-empty = Es gibt keine Aufträge.
 job-log = Protokoll
@@ -112,7 +113,12 @@ rejudging-lead =
     Die bisherigen Ergebnisse und Plätze gelten weiter, bis Sie die neuen Ergebnisse übernehmen.
     Leere Felder wählen alle Einsendungen aus.
 rejudging-round-problem = Aufgabe einer Runde
-rejudging-version = Version des Aufgabenpakets (Nummer)
+rejudging-version = Version des Aufgabenpakets
+rejudging-version-of = { $problem }, Version { $number }
+rejudging-chosen = Ausgewählt nach
+rejudging-narrow = Auswahl aktualisieren
+rejudging-narrow-hint =
+    Zeigt die Runden und Aufgaben des gewählten Wettbewerbs und die Versionen der gewählten Aufgabe.
 rejudging-user = Benutzer (Benutzername)
 rejudging-verdict = Bisheriges Ergebnis
 rejudging-repeats = Wiederholt

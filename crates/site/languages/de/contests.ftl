@@ -62,6 +62,9 @@ round-method-best = Die mit den meisten Punkten
 round-method-last = Die letzte, die sich übersetzen lässt
 round-reveal = Was Teilnehmer vor den vollständigen Ergebnissen sehen
 round-problem-version = Version des Aufgabenpakets
+round-problem-points = Punkte in dieser Runde (leer: die des Aufgabenpakets)
+round-problem-points-hint =
+    Die Punkte jeder Einsendung werden umgerechnet und auf Hundertstel gerundet.
 round-version-hint =
     Eine neue Version gilt für spätere Einsendungen. Frühere behalten ihre Ergebnisse, bis sie neu
     bewertet werden, was die nächste Seite anbietet.
@@ -79,13 +82,15 @@ rules-mode = Modus
 rules-mode-points = Punkte der gewerteten Einsendungen
 rules-mode-icpc = ICPC: gelöste Aufgaben, dann Strafzeit
 rules-penalty = Strafminuten für jeden falschen Versuch (ICPC-Modus)
+rules-window-title = Persönliche Zeit der Teilnehmer
 rules-window = Persönliche Zeit in Minuten (leer: alle Teilnehmer haben dieselbe Zeit)
 rules-window-hint =
     Mit persönlicher Zeit startet jeder Teilnehmer zwischen Beginn und Ende der Runde eine Uhr und
     sieht dann die Aufgaben.
+rules-freeze-title = Einfrieren der Rangliste
 rules-freeze = Rangliste einfrieren ab (leer: nie)
 rules-thaw = Rangliste freigeben ab (leer: über die Schaltfläche)
-rules-save = Wertung speichern
+round-save = Runde speichern
 rules-frozen-since = Die Rangliste ist seit { $time } eingefroren.
 rules-thaw-now = Rangliste jetzt freigeben
 rules-colour = Farbe in Ranglisten und der Ballons
@@ -237,3 +242,18 @@ contest-first-round-name = Runde 1
 contest-first-problems = Aufgaben der Runde
 round-problem-name = Aufgabe: Geben Sie einen Teil ihres Namens ein
 rules-colour-none = Keine Farbe
+
+# Certificates.
+certificates = Urkunden
+certificate-own = Ihre Urkunde
+certificate = Urkunde
+certificate-last-place = Nur bis Platz
+certificates-wait =
+    Urkunden können gedruckt werden, sobald die vollen Ergebnisse aller Runden gezeigt werden und keine Rangliste eingefroren ist.
+certificates-hint =
+    { $count ->
+        [one] Eine Urkunde. Drucken Sie diese Seite: Die Urkunde passt auf ein Blatt.
+       *[other] { $count } Urkunden. Drucken Sie diese Seite: Jede Urkunde passt auf ein Blatt.
+    }
+certificate-place = Platz { $place } von { $all }
+certificate-took-part = hat teilgenommen

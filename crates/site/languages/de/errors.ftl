@@ -90,6 +90,7 @@ refusal-disqualified = Sie wurden in diesem Wettbewerb disqualifiziert.
 refusal-disqualified-for = Sie wurden in diesem Wettbewerb disqualifiziert: { $reason }
 refusal-round-over = Diese Runde ist vorbei.
 refusal-round-not-open = Diese Runde läuft nicht.
+refusal-practice-submission = Eine Einsendung zum Üben zählt nie in einem Wettbewerb.
 refusal-freeze-owner =
     Nur ein Eigentümer kann ändern, wann die Rangliste eingefroren und wieder freigegeben wird.
 refusal-thaw-owner = Nur ein Eigentümer kann die Rangliste freigeben.
@@ -112,6 +113,13 @@ mistake-password-length =
     Ein Passwort muss mindestens { $min } Zeichen und darf höchstens { $max } Bytes haben.
 mistake-form = Das Formular ist nicht lesbar: { $detail }
 mistake-package = Das Aufgabenpaket enthält Fehler:
+mistake-packages =
+    Es wurde kein Aufgabenpaket hinzugefügt, weil { $failed ->
+        [one] { $failed } von { $total } Aufgabenpaketen Fehler enthält
+       *[other] { $failed } von { $total } Aufgabenpaketen Fehler enthalten
+    }. Wählen Sie diese Dateien erneut aus, mit oder ohne korrigierte: { $fine }. Die Fehler sind:
+mistake-packages-all =
+    Es wurde kein Aufgabenpaket hinzugefügt, weil alle { $total } Aufgabenpakete Fehler enthalten:
 mistake-import = Das Paket kann nicht importiert werden: { $detail }.
 mistake-wrong-password = Das Passwort ist falsch.
 mistake-wrong-present-password = Das bisherige Passwort ist falsch.
@@ -150,6 +158,7 @@ mistake-same-user = Wählen Sie einen anderen Benutzer.
 mistake-confirm-login = Geben Sie zur Bestätigung den Benutzernamen { $login } ein.
 mistake-token-days = Ein Token kann 1 bis { $max } Tage gelten.
 mistake-two-files = Laden Sie nur eine Datei hoch.
+mistake-too-many-packages = Laden Sie höchstens { $max } Pakete auf einmal hoch.
 mistake-long-field = Ein Feld ist zu lang.
 mistake-field-not-utf8 = Ein Feld ist kein Text in UTF-8.
 mistake-zero-byte =

@@ -80,6 +80,7 @@ submissions = Einsendungen
 submissions-empty = Es gibt keine Einsendungen.
 submissions-earlier = Frühere Einsendungen
 submission-ignored = (ignoriert)
+submission-practice = (Übung)
 submission-of-package = (aus dem Aufgabenpaket)
 
 # The statement of a problem.
@@ -93,6 +94,8 @@ statement-latex = Aufgabenstellung als LaTeX-Quelltext ({ $language })
 statement-example = Beispiel { $number }
 statement-input = Eingabe
 statement-output = Ausgabe
+copy = Kopieren
+copied = Kopiert
 
 # Words for roles, scopes, and states of judgements and jobs.
 role-user = Benutzer
@@ -108,6 +111,7 @@ judgement-fault = Störung
 judgement-cancelled = abgebrochen
 job-queued = wartet
 job-running = läuft
+job-stopping = wird angehalten
 job-done = fertig
 job-failed = fehlgeschlagen
 job-cancelled = abgebrochen
@@ -121,6 +125,7 @@ job-delete-problem = Aufgabe löschen
 job-delete-contest = Wettbewerb löschen
 job-delete-round = Runde löschen
 job-delete-round-problem = Aufgabe einer Runde löschen
+job-compare-sources = Quelltexte eines Wettbewerbs vergleichen
 
 # More words that several pages use.
 actions = Aktionen

@@ -46,9 +46,11 @@ versions-hint =
 versions-solutions = Einsendungen des Aufgabenpakets
 versions-add = Version hinzufügen
 versions-what = Was sich geändert hat
-versions-statement = Aufgabenstellung ändern
-versions-statement-file = Aufgabenstellung, etwa problem.en.md, problem.en.pdf oder problem.en.tex
-versions-statement-button = Version mit dieser Aufgabenstellung hinzufügen
+versions-statement = Aufgabenstellung, Hinweise oder Lösung ändern
+versions-statement-file =
+    Eine Aufgabenstellung, etwa problem.en.md, problem.en.pdf oder problem.en.tex, oder ein Text,
+    der nach dem Wettbewerb sichtbar wird, etwa hints.en.md oder solution.en.md
+versions-statement-button = Version mit diesem Text hinzufügen
 versions-latex = Aufgabenstellungen in LaTeX ohne PDF
 versions-latex-hint =
     Solange es kein PDF gibt, bieten die Seiten den Quelltext ohne seine Kommentare an.
@@ -67,7 +69,21 @@ versions-no-solutions = Das Aufgabenpaket enthält keine Einsendungen.
 removal-warning =
     Alle Einsendungen dazu und ihre Ergebnisse werden ebenfalls gelöscht. Das kann nicht rückgängig
     gemacht werden.
+packages-hint = Sie können bis zu { $max } Pakete gleichzeitig auswählen.
 package-hint =
     Ein Paket im Format der ICPC oder von Sim, ein Sinolpack von oioioi, ein volles Paket von Polygon,
     eine Aufgabe von CMS (Italian YAML) oder ein Export von Hydro, als .zip-Archiv. Die Seite der
     Versionen nennt, was nicht übernommen wurde.
+
+# Hints and solutions.
+editorial = Hinweise und Lösung
+editorial-hints = Hinweise
+editorial-solution = Lösung
+editorial-opens =
+    Bis { $time } sehen dies nur die Leitung und der Besitzer der Aufgabe. Danach sind alle Runden
+    mit dieser Aufgabe vorbei.
+editorial-without-end =
+    Dies sehen nur die Leitung und der Besitzer der Aufgabe, weil eine Runde mit dieser Aufgabe kein Ende hat.
+editorial-markdown = Text ({ $language })
+editorial-pdf = Als PDF ({ $language })
+editorial-latex = Als LaTeX-Quelltext ({ $language })

@@ -7,6 +7,16 @@ similar-hint =
     Aufgaben haben ähnliche Lösungen.
 similar-least = Mindestens (Prozent)
 similar-none = Keine zwei Quelltexte sind ähnlich. Verglichene Aufgaben: { $problems }.
+similar-compare = Quelltexte jetzt vergleichen
+similar-again = Noch einmal vergleichen
+similar-runs = Die Quelltexte werden verglichen.
+similar-missing = Die Quelltexte wurden noch nicht verglichen.
+similar-made =
+    { $sources ->
+        [one] Ein Quelltext wurde verglichen: { $time }.
+       *[other] { $sources } Quelltexte wurden verglichen: { $time }.
+    }
+similar-newer = Neuere Einsendungen sind nicht Teil dieses Vergleichs.
 similar-first = Erster Teilnehmer
 similar-second = Zweiter Teilnehmer
 sources-archive = Alle Quelltexte als .zip, für JPlag, MOSS oder Dolos

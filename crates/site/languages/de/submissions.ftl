@@ -1,6 +1,7 @@
 # Sending a source.
 submit-by-name = Nach dem Dateinamen
 submit-file = Datei
+submit-file-title = Eine Datei einsenden
 submit-file-hint = Wenn Sie eine Datei wählen, wird sie anstelle des Quelltexts darunter gesendet.
 submit-source = Quelltext
 submit-tab-hint = Tab rückt ein. Um das Feld mit Tab zu verlassen, drücken Sie zuerst Escape.
@@ -45,6 +46,9 @@ submission-test = Test
 submission-memory-column = Speicher
 submission-comment = Kommentar
 submission-groups = Gruppen
+submission-groups-hint =
+    Die Punkte der Gruppen sind die des Aufgabenpakets. In dieser Runde zählt die Aufgabe
+    { $points } Punkte.
 submission-ignore = In der Rangliste ignorieren
 submission-count = In der Rangliste zählen
 submission-stop = Bewertung anhalten
@@ -54,3 +58,21 @@ submit-left = Sie haben noch { $left } von { $max } Einsendungen.
 submit-size = Ein Quelltext darf höchstens { $kib } KiB haben.
 submit-next = Sie können wieder einsenden ab { $time }.
 submit-interval = Nach einer Einsendung müssen Sie { $seconds } Sekunden bis zur nächsten warten.
+
+# Practice.
+practice-submit = Zum Üben einsenden
+practice-hint =
+    Die Runde ist vorbei. Diese Einsendung ist zum Üben: Sie ändert kein Ergebnis und keine
+    Rangliste.
+virtual-title = Virtuelle Teilnahme
+virtual-lead =
+    Die Runde ist vorbei. Sie können virtuell daran teilnehmen, mit einer eigenen Uhr. Ihre
+    Einsendungen zum Üben zählen für die Rangliste auf dieser Seite, die die Ergebnisse der
+    Teilnehmer zur selben Zeit der Runde zeigt. Kein Ergebnis der Runde ändert sich, und Hinweise
+    und Lösungen bleiben für Sie solange geschlossen.
+virtual-start = Jetzt starten, Dauer: { $duration }
+virtual-over =
+    Ihre virtuelle Teilnahme ist vorbei. Dies ist die endgültige Rangliste mit Ihrem Ergebnis.
+virtual-place = Ihr Ergebnis hätte den Platz { $place }.
+virtual-refresh = Rangliste aktualisieren
+ranking-virtual = virtuell

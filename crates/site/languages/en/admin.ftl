@@ -48,6 +48,7 @@ mistake-relax-hours = The number of hours must be between 0 and { $max }.
 jobs = Jobs
 job = Job
 job-what = Task
+job-subject = Problem or contest
 job-title = Job #{ $id }
 jobs-empty = There are no jobs.
 job-log = Log
@@ -109,7 +110,12 @@ rejudging-lead =
     The current results and ranks do not change until you apply the new results. Empty fields select
     all submissions.
 rejudging-round-problem = Problem of a round
-rejudging-version = Version of the package (id)
+rejudging-version = Version of the package
+rejudging-version-of = { $problem }, version { $number }
+rejudging-chosen = Chosen by
+rejudging-narrow = Update the choices
+rejudging-narrow-hint =
+    Shows the rounds and problems of the chosen contest, and the versions of the chosen problem.
 rejudging-user = User (login)
 rejudging-verdict = Current verdict
 rejudging-repeats = Repeats

@@ -60,6 +60,8 @@ round-method-best = The one with the most points
 round-method-last = The last one that compiles
 round-reveal = What contestants see before the full results
 round-problem-version = Version of the package
+round-problem-points = Points in this round (empty: those of the package)
+round-problem-points-hint = The points of each submission are scaled, and rounded to hundredths.
 round-version-hint =
     A new version applies to later submissions. Earlier submissions keep their results until they
     are judged again, which the next page offers.
@@ -77,13 +79,15 @@ rules-mode = Mode
 rules-mode-points = Points of the final submissions
 rules-mode-icpc = ICPC: solved problems, then penalty
 rules-penalty = Penalty in minutes for each wrong attempt (ICPC mode)
+rules-window-title = Personal time of each participant
 rules-window = Personal time in minutes (empty: all participants have the same time)
 rules-window-hint =
     With a personal time, each participant starts a clock between the start and the end of the
     round, and then sees the problems.
+rules-freeze-title = Freeze of the ranking
 rules-freeze = Freeze the ranking from (empty: never)
 rules-thaw = Thaw the ranking from (empty: with the button)
-rules-save = Save the scoring
+round-save = Save the round
 rules-frozen-since = The ranking has been frozen since { $time }.
 rules-thaw-now = Thaw the ranking now
 rules-colour = Colour in rankings and of balloons
@@ -232,3 +236,19 @@ contest-first-round-name = Round 1
 contest-first-problems = Problems of the round
 round-problem-name = Problem: type a part of its name
 rules-colour-none = No colour
+
+# Certificates.
+certificates = Certificates
+certificate-own = Your certificate
+certificate = Certificate
+certificate-last-place = Only up to place
+certificates-wait =
+    Certificates can be printed when the full results of all rounds are shown and no ranking is
+    frozen.
+certificates-hint =
+    { $count ->
+        [one] One certificate. Print this page: it takes one sheet of paper.
+       *[other] { $count } certificates. Print this page: each takes one sheet of paper.
+    }
+certificate-place = Place { $place } of { $all }
+certificate-took-part = took part

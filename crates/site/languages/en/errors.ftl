@@ -77,6 +77,7 @@ refusal-disqualified = You have been disqualified in this contest.
 refusal-disqualified-for = You have been disqualified in this contest: { $reason }
 refusal-round-over = This round is over.
 refusal-round-not-open = This round is not open.
+refusal-practice-submission = A submission for practice never counts in a contest.
 refusal-freeze-owner = Only an owner can change when the ranking freezes and thaws.
 refusal-thaw-owner = Only an owner can thaw the ranking.
 refusal-in-queue = This submission is already in the queue.
@@ -93,6 +94,12 @@ mistake-password-length =
     A password must have at least { $min } characters, and at most { $max } bytes.
 mistake-form = The form cannot be read: { $detail }
 mistake-package = The package has errors:
+mistake-packages =
+    No package was added, because { $failed ->
+        [one] { $failed } of { $total } packages has errors
+       *[other] { $failed } of { $total } packages have errors
+    }. Choose these files again, with or without corrected ones: { $fine }. The errors are:
+mistake-packages-all = No package was added, because all { $total } packages have errors:
 mistake-import = The package cannot be imported: { $detail }.
 mistake-wrong-password = The password is wrong.
 mistake-wrong-present-password = The current password is wrong.
@@ -128,6 +135,7 @@ mistake-same-user = Choose another user.
 mistake-confirm-login = Type the login { $login } to confirm.
 mistake-token-days = A token can last 1 to { $max } days.
 mistake-two-files = Upload only one file.
+mistake-too-many-packages = Upload at most { $max } packages at a time.
 mistake-long-field = A field is too long.
 mistake-field-not-utf8 = A field is not in UTF-8.
 mistake-zero-byte =

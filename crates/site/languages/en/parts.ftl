@@ -80,6 +80,7 @@ submissions = Submissions
 submissions-empty = There are no submissions.
 submissions-earlier = Earlier submissions
 submission-ignored = (ignored)
+submission-practice = (practice)
 submission-of-package = (of the package)
 
 # The statement of a problem.
@@ -93,6 +94,8 @@ statement-latex = Statement as LaTeX source ({ $language })
 statement-example = Example { $number }
 statement-input = Input
 statement-output = Output
+copy = Copy
+copied = Copied
 
 # Words for roles, scopes, and states of judgements and jobs.
 role-user = User
@@ -108,6 +111,7 @@ judgement-fault = fault
 judgement-cancelled = cancelled
 job-queued = queued
 job-running = running
+job-stopping = stopping
 job-done = done
 job-failed = failed
 job-cancelled = cancelled
@@ -121,6 +125,7 @@ job-delete-problem = Delete a problem
 job-delete-contest = Delete a contest
 job-delete-round = Delete a round
 job-delete-round-problem = Delete a problem of a round
+job-compare-sources = Compare the sources of a contest
 
 # More words that several pages use.
 actions = Actions

@@ -45,9 +45,11 @@ versions-hint =
 versions-solutions = Submissions of the package
 versions-add = Add a version
 versions-what = What changed
-versions-statement = Change the statement
-versions-statement-file = Statement, such as problem.en.md, problem.en.pdf or problem.en.tex
-versions-statement-button = Add a version with this statement
+versions-statement = Change the statement, the hints or the solution
+versions-statement-file =
+    A statement, such as problem.en.md, problem.en.pdf or problem.en.tex, or a text that opens after
+    the contest, such as hints.en.md or solution.en.md
+versions-statement-button = Add a version with this text
 versions-latex = LaTeX statements without a PDF
 versions-latex-hint = Until there is a PDF, pages offer the source without its comments.
 versions-latex-button = Compile the statements again
@@ -62,7 +64,20 @@ versions-no-solutions = The package has no submissions.
 
 # Copying and deleting.
 removal-warning = All submissions to it and their results are also deleted. This cannot be undone.
+packages-hint = You can choose up to { $max } packages at the same time.
 package-hint =
     A package of the ICPC format or of Sim, a sinolpack of oioioi, a full package of Polygon, a task of
     CMS (Italian YAML) or an export of Hydro, as a .zip archive. The page of its versions lists what
     was not taken over.
+
+# Hints and solutions.
+editorial = Hints and solution
+editorial-hints = Hints
+editorial-solution = Solution
+editorial-opens =
+    Only the staff and the owner of the problem see this before { $time }, when all rounds with this problem are over.
+editorial-without-end =
+    Only the staff and the owner of the problem see this, because a round with this problem has no end.
+editorial-markdown = Text ({ $language })
+editorial-pdf = As PDF ({ $language })
+editorial-latex = As LaTeX source ({ $language })

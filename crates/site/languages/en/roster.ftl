@@ -53,7 +53,7 @@ roster-made =
     page, or copy the addresses.
 roster-made-passwords =
     The new users can sign in with these passwords. They are shown only now. Print the page, and
-    give each user the own slip.
+    give each user the slip with the user's name.
 roster-site = Site
 roster-go-to-users = Go to the users
 refusal-roster-changed =

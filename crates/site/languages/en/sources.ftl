@@ -7,6 +7,16 @@ similar-hint =
     solutions.
 similar-least = At least (percent)
 similar-none = No two sources are similar. Problems that were compared: { $problems }.
+similar-compare = Compare the sources now
+similar-again = Compare again
+similar-runs = The sources are being compared.
+similar-missing = The sources have not been compared yet.
+similar-made =
+    { $sources ->
+        [one] One source was compared on { $time }.
+       *[other] { $sources } sources were compared on { $time }.
+    }
+similar-newer = Newer submissions are not part of this comparison.
 similar-first = First participant
 similar-second = Second participant
 sources-archive = All sources as .zip, for JPlag, MOSS or Dolos

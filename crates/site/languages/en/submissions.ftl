@@ -1,6 +1,7 @@
 # Sending a source.
 submit-by-name = From the file name
 submit-file = File
+submit-file-title = Submit a file
 submit-file-hint = If you choose a file, it is sent instead of the source below.
 submit-source = Source
 submit-tab-hint = Tab indents. To leave the field with Tab, press Escape first.
@@ -42,6 +43,9 @@ submission-test = Test
 submission-memory-column = Memory
 submission-comment = Comment
 submission-groups = Groups
+submission-groups-hint =
+    The points of the groups are those of the package. The problem is worth { $points } points in
+    this round.
 submission-ignore = Ignore in the ranking
 submission-count = Count in the ranking
 submission-stop = Stop judging
@@ -51,3 +55,19 @@ submit-left = You have { $left } of { $max } submissions left.
 submit-size = A source can have at most { $kib } KiB.
 submit-next = You can submit again from { $time }.
 submit-interval = After a submission, you must wait { $seconds } seconds before the next.
+
+# Practice.
+practice-submit = Submit for practice
+practice-hint =
+    The round is over. This submission is for practice: it changes no result and no ranking.
+virtual-title = Virtual participation
+virtual-lead =
+    The round is over. You can take part in it virtually, with a clock of your own. Your submissions
+    for practice count for the ranking on this page, which shows the results of the participants at
+    the same time of the round. No result of the round changes, and hints and solutions stay closed
+    for you meanwhile.
+virtual-start = Start now for { $duration }
+virtual-over = Your virtual participation is over. This is the final ranking, with your result.
+virtual-place = Your result would have the place { $place }.
+virtual-refresh = Refresh the ranking
+ranking-virtual = virtual

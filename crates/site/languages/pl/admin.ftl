@@ -48,6 +48,7 @@ mistake-relax-hours = Liczba godzin musi być od 0 do { $max }.
 jobs = Procesy
 job = Proces
 job-what = Działanie
+job-subject = Zadanie lub konkurs
 job-title = Proces #{ $id }
 jobs-empty = Nie ma procesów.
 job-log = Dziennik
@@ -109,7 +110,11 @@ rejudging-lead =
     Obecne wyniki i miejsca obowiązują, dopóki nie zastosujesz nowych wyników. Puste pola oznaczają
     wszystkie zgłoszenia.
 rejudging-round-problem = Zadanie rundy
-rejudging-version = Wersja paczki (id)
+rejudging-version = Wersja paczki
+rejudging-version-of = { $problem }, wersja { $number }
+rejudging-chosen = Wybrane według
+rejudging-narrow = Odśwież listy
+rejudging-narrow-hint = Pokazuje rundy i zadania wybranego konkursu oraz wersje wybranego zadania.
 rejudging-user = Użytkownik (login)
 rejudging-verdict = Obecny werdykt
 rejudging-repeats = Powtarza

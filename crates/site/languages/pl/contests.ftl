@@ -60,6 +60,8 @@ round-method-best = To z największą liczbą punktów
 round-method-last = Ostatnie, które się kompiluje
 round-reveal = Co zawodnicy widzą przed pełnymi wynikami
 round-problem-version = Wersja paczki
+round-problem-points = Punkty w tej rundzie (puste: według paczki)
+round-problem-points-hint = Punkty każdego zgłoszenia są przeliczane i zaokrąglane do setnych.
 round-version-hint =
     Nowa wersja dotyczy późniejszych zgłoszeń. Wcześniejsze zachowują wyniki, dopóki nie zostaną
     ocenione ponownie, co umożliwia następna strona.
@@ -77,13 +79,15 @@ rules-mode = Tryb
 rules-mode-points = Punkty liczonych zgłoszeń
 rules-mode-icpc = ICPC: rozwiązane zadania, potem kara
 rules-penalty = Minuty kary za każdą błędną próbę (tryb ICPC)
+rules-window-title = Czas indywidualny uczestników
 rules-window = Czas indywidualny w minutach (puste: wszyscy uczestnicy mają ten sam czas)
 rules-window-hint =
     Przy czasie indywidualnym każdy uczestnik uruchamia zegar między początkiem a końcem rundy i
     dopiero wtedy widzi zadania.
+rules-freeze-title = Zamrożenie rankingu
 rules-freeze = Zamroź ranking od (puste: nigdy)
 rules-thaw = Odmroź ranking od (puste: przyciskiem)
-rules-save = Zapisz punktację
+round-save = Zapisz rundę
 rules-frozen-since = Ranking jest zamrożony od { $time }.
 rules-thaw-now = Odmroź ranking teraz
 rules-colour = Kolor w rankingach i balonów
@@ -230,3 +234,20 @@ contest-first-round-name = Runda 1
 contest-first-problems = Zadania rundy
 round-problem-name = Zadanie: wpisz część nazwy
 rules-colour-none = Bez koloru
+
+# Certificates.
+certificates = Dyplomy
+certificate-own = Twój dyplom
+certificate = Dyplom
+certificate-last-place = Tylko do miejsca
+certificates-wait =
+    Dyplomy można drukować, gdy pokazano pełne wyniki wszystkich rund i żaden ranking nie jest
+    zamrożony.
+certificates-hint =
+    { $count ->
+        [one] Jeden dyplom. Wydrukuj tę stronę: dyplom zajmuje jedną kartkę.
+        [few] { $count } dyplomy. Wydrukuj tę stronę: każdy zajmuje jedną kartkę.
+       *[other] { $count } dyplomów. Wydrukuj tę stronę: każdy zajmuje jedną kartkę.
+    }
+certificate-place = Miejsce { $place } z { $all }
+certificate-took-part = Udział w konkursie

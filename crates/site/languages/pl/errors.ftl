@@ -84,6 +84,7 @@ refusal-disqualified = Zdyskwalifikowano Cię w tym konkursie.
 refusal-disqualified-for = Zdyskwalifikowano Cię w tym konkursie: { $reason }
 refusal-round-over = Ta runda już się zakończyła.
 refusal-round-not-open = Ta runda nie jest otwarta.
+refusal-practice-submission = Zgłoszenie treningowe nigdy nie liczy się w konkursie.
 refusal-freeze-owner = Tylko właściciel może zmienić czas zamrożenia i odmrożenia rankingu.
 refusal-thaw-owner = Tylko właściciel może odmrozić ranking.
 refusal-in-queue = To zgłoszenie jest już w kolejce.
@@ -100,6 +101,13 @@ mistake-email = Adres e-mail musi się składać z nazwy, znaku @ i domeny i nie
 mistake-password-length = Hasło musi mieć co najmniej { $min } znaków i najwyżej { $max } bajtów.
 mistake-form = Nie można odczytać formularza: { $detail }
 mistake-package = Paczka zadania zawiera błędy:
+mistake-packages =
+    Nie dodano żadnej paczki, bo { $failed ->
+        [one] { $failed } z { $total } paczek zawiera błędy
+        [few] { $failed } z { $total } paczek zawierają błędy
+       *[other] { $failed } z { $total } paczek zawiera błędy
+    }. Wybierz ponownie te pliki, z poprawionymi lub bez nich: { $fine }. Błędy:
+mistake-packages-all = Nie dodano żadnej paczki, bo wszystkie paczki ({ $total }) zawierają błędy:
 mistake-import = Paczki nie można zaimportować: { $detail }.
 mistake-wrong-password = Hasło jest nieprawidłowe.
 mistake-wrong-present-password = Obecne hasło jest nieprawidłowe.
@@ -136,6 +144,7 @@ mistake-same-user = Wybierz innego użytkownika.
 mistake-confirm-login = Aby potwierdzić, wpisz login { $login }.
 mistake-token-days = Token może być ważny od 1 do { $max } dni.
 mistake-two-files = Wyślij tylko jeden plik.
+mistake-too-many-packages = Wyślij najwyżej { $max } paczek naraz.
 mistake-long-field = Jedno z pól jest zbyt długie.
 mistake-field-not-utf8 = Jedno z pól nie jest tekstem w UTF-8.
 mistake-zero-byte =

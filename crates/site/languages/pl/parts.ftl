@@ -80,6 +80,7 @@ submissions = Zgłoszenia
 submissions-empty = Nie ma żadnych zgłoszeń.
 submissions-earlier = Wcześniejsze zgłoszenia
 submission-ignored = (pominięte)
+submission-practice = (trening)
 submission-of-package = (z paczki)
 
 # The statement of a problem.
@@ -93,6 +94,8 @@ statement-latex = Treść zadania jako źródło LaTeX ({ $language })
 statement-example = Przykład { $number }
 statement-input = Wejście
 statement-output = Wyjście
+copy = Kopiuj
+copied = Skopiowano
 
 # Words for roles, scopes, and states of judgements and jobs.
 role-user = Użytkownik
@@ -108,6 +111,7 @@ judgement-fault = awaria
 judgement-cancelled = anulowane
 job-queued = w kolejce
 job-running = w toku
+job-stopping = zatrzymywany
 job-done = zakończony
 job-failed = nieudany
 job-cancelled = anulowany
@@ -121,6 +125,7 @@ job-delete-problem = Usuń zadanie
 job-delete-contest = Usuń konkurs
 job-delete-round = Usuń rundę
 job-delete-round-problem = Usuń zadanie z rundy
+job-compare-sources = Porównaj kody z konkursu
 
 # More words that several pages use.
 actions = Działania

@@ -45,9 +45,11 @@ versions-hint = Nowa wersja nie zmienia żadnego konkursu: każda runda zachowuj
 versions-solutions = Zgłoszenia z paczki
 versions-add = Dodaj wersję
 versions-what = Co się zmieniło
-versions-statement = Zmień treść zadania
-versions-statement-file = Treść zadania, na przykład problem.en.md, problem.en.pdf lub problem.en.tex
-versions-statement-button = Dodaj wersję z tą treścią
+versions-statement = Zmień treść zadania, wskazówki lub rozwiązanie
+versions-statement-file =
+    Treść zadania, na przykład problem.en.md, problem.en.pdf lub problem.en.tex, albo tekst widoczny
+    po konkursie, na przykład hints.en.md lub solution.en.md
+versions-statement-button = Dodaj wersję z tym tekstem
 versions-latex = Treści zadań w LaTeX-u bez pliku PDF
 versions-latex-hint = Dopóki nie ma pliku PDF, strony udostępniają źródło bez komentarzy.
 versions-latex-button = Skompiluj treści ponownie
@@ -64,6 +66,19 @@ versions-no-solutions = Paczka nie zawiera zgłoszeń.
 # Copying and deleting.
 removal-warning =
     Usunięte zostaną także wszystkie związane z tym zgłoszenia i ich wyniki. Tego nie można cofnąć.
+packages-hint = Możesz wybrać do { $max } paczek naraz.
 package-hint =
     Paczka w formacie ICPC lub Sima, sinolpack z oioioi, pełna paczka z Polygona, zadanie CMS (Italian
     YAML) albo eksport z Hydro, jako archiwum .zip. Strona wersji wymienia to, czego nie przejęto.
+
+# Hints and solutions.
+editorial = Wskazówki i rozwiązanie
+editorial-hints = Wskazówki
+editorial-solution = Rozwiązanie
+editorial-opens =
+    Do { $time }, gdy skończą się wszystkie rundy z tym zadaniem, widzą to tylko organizatorzy i właściciel zadania.
+editorial-without-end =
+    Widzą to tylko organizatorzy i właściciel zadania, bo runda z tym zadaniem nie ma końca.
+editorial-markdown = Tekst ({ $language })
+editorial-pdf = Jako PDF ({ $language })
+editorial-latex = Jako źródło LaTeX ({ $language })

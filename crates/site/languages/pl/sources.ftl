@@ -6,6 +6,17 @@ similar-hint =
     powodem do porównania kodów, a nie dowodem: krótkie i proste zadania mają podobne rozwiązania.
 similar-least = Co najmniej (procent)
 similar-none = Żadne dwa kody nie są podobne. Porównane zadania: { $problems }.
+similar-compare = Porównaj kody teraz
+similar-again = Porównaj ponownie
+similar-runs = Kody są porównywane.
+similar-missing = Kody nie były jeszcze porównywane.
+similar-made =
+    { $sources ->
+        [one] Porównano jeden kod: { $time }.
+        [few] Porównano { $sources } kody: { $time }.
+       *[other] Porównano { $sources } kodów: { $time }.
+    }
+similar-newer = To porównanie nie obejmuje nowszych zgłoszeń.
 similar-first = Pierwszy uczestnik
 similar-second = Drugi uczestnik
 sources-archive = Wszystkie kody jako .zip, dla JPlag, MOSS lub Dolos

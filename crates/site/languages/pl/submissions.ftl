@@ -1,6 +1,7 @@
 # Sending a source.
 submit-by-name = Według nazwy pliku
 submit-file = Plik
+submit-file-title = Wyślij plik
 submit-file-hint = Jeśli wybierzesz plik, zostanie on wysłany zamiast kodu poniżej.
 submit-source = Kod źródłowy
 submit-tab-hint = Tab wstawia wcięcie. Aby opuścić pole klawiszem Tab, najpierw naciśnij Escape.
@@ -44,6 +45,8 @@ submission-test = Test
 submission-memory-column = Pamięć
 submission-comment = Komentarz
 submission-groups = Grupy
+submission-groups-hint =
+    Punkty grup są punktami paczki. W tej rundzie zadanie jest warte { $points } punktów.
 submission-ignore = Pomiń w rankingu
 submission-count = Uwzględnij w rankingu
 submission-stop = Zatrzymaj sprawdzanie
@@ -53,3 +56,19 @@ submit-left = Pozostało zgłoszeń: { $left } z { $max }.
 submit-size = Kod może mieć najwyżej { $kib } KiB.
 submit-next = Następne zgłoszenie jest możliwe od { $time }.
 submit-interval = Między zgłoszeniami trzeba odczekać { $seconds } s.
+
+# Practice.
+practice-submit = Wyślij w ramach treningu
+practice-hint =
+    Runda się skończyła. To zgłoszenie jest treningowe: nie zmienia żadnego wyniku ani rankingu.
+virtual-title = Udział wirtualny
+virtual-lead =
+    Runda się skończyła. Możesz wziąć w niej udział wirtualnie, z własnym zegarem. Twoje zgłoszenia
+    treningowe liczą się w rankingu na tej stronie, który pokazuje wyniki uczestników w tym samym
+    czasie rundy. Żaden wynik rundy się nie zmienia, a wskazówki i rozwiązania są w tym czasie dla
+    Ciebie zamknięte.
+virtual-start = Rozpocznij teraz, czas: { $duration }
+virtual-over = Twój udział wirtualny się skończył. To jest ranking końcowy z Twoim wynikiem.
+virtual-place = Twój wynik dałby miejsce { $place }.
+virtual-refresh = Odśwież ranking
+ranking-virtual = wirtualnie

@@ -1,5 +1,8 @@
 //! The data that the site keeps of a problem package in addition to the archive.
 
+pub mod editorial;
+
+use self::editorial::Editorial;
 use super::latex;
 use super::markdown::MAX_STATEMENT;
 use super::sample::Sample;
@@ -56,6 +59,9 @@ pub struct Manifest {
     pub sources: Vec<Source>,
     /// Images of statements.
     pub images: Vec<File>,
+    /// Hints and solutions.
+    #[serde(default)]
+    pub editorial: Editorial,
     /// Examples of input and output.
     pub samples: Vec<Sample>,
     /// Warnings about the package.
@@ -156,6 +162,18 @@ impl Manifest {
         warnings.chain(failures).collect()
     }
 
+    /// The input or output of a sample, by the name of its file: `sample-1.in`, `sample-1.ans`.
+    pub fn sample(&self, name: &str) -> Option<&str> {
+        let (number, extension) = name.strip_prefix("sample-")?.split_once('.')?;
+        let index = number.parse::<usize>().ok()?.checked_sub(1)?;
+        let sample = self.samples.get(index)?;
+        match extension {
+            "in" => Some(&sample.input),
+            "ans" => Some(&sample.output),
+            _ => None,
+        }
+    }
+
     /// All statements, the best first for a reader of these languages. The language matters more
     /// than the form.
     pub fn offers(&self, languages: &[impl AsRef<str>]) -> Vec<Offer<'_>> {
@@ -173,15 +191,19 @@ impl Manifest {
             form: Form::Latex,
             digest: &one.digest,
         });
-        let mut offers: Vec<_> = stated.chain(sources).collect();
-        let rank = |language: &str| {
-            let mut wanted = languages.iter().map(AsRef::as_ref);
-            let place = wanted.position(|wanted| is_same_language(wanted, language));
-            place.unwrap_or(languages.len())
-        };
-        offers.sort_by_key(|one| (rank(one.language), one.language, one.form));
-        offers
+        ranked(stated.chain(sources).collect(), languages)
     }
+}
+
+/// Sorts texts: the best first for a reader of these languages.
+fn ranked<'m>(mut offers: Vec<Offer<'m>>, languages: &[impl AsRef<str>]) -> Vec<Offer<'m>> {
+    let rank = |language: &str| {
+        let mut wanted = languages.iter().map(AsRef::as_ref);
+        let place = wanted.position(|wanted| is_same_language(wanted, language));
+        place.unwrap_or(languages.len())
+    };
+    offers.sort_by_key(|one| (rank(one.language), one.language, one.form));
+    offers
 }
 
 /// Whether a statement suits the readers of a language. A statement without a region suits all
@@ -195,7 +217,8 @@ fn is_same_language(wanted: &str, language: &str) -> bool {
 }
 
 /// The form of a statement. The first one suits most readers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Form {
     /// Markdown, which pages show.
     Markdown,
@@ -335,6 +358,7 @@ pub fn manifest(
     for path in statement_files(problem)? {
         store(problem, &path, blobs, &mut manifest)?;
     }
+    editorial::store(problem, blobs, &mut manifest)?;
     // One PDF for each language.
     let pdfs = manifest.statements.iter().filter(|one| one.is_pdf);
     let mut seen: HashSet<String> = pdfs.map(|pdf| pdf.language.clone()).collect();
@@ -418,12 +442,9 @@ fn store(
         return Ok(());
     }
     let language = stem.rsplit_once('.').map_or("en", |(_, language)| language);
-    let media = match extension {
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "svg" => "image/svg+xml",
-        "md" | "pdf" => "",
+    let media = image_type(name).unwrap_or_default();
+    match extension {
+        _ if !media.is_empty() || ["md", "pdf"].contains(&extension) => {}
         "tex" if is_statement(problem, stem) => {
             // TeX replaces constants in its own way. These are in the source that pages offer.
             let source = latex::without_comments(&std::fs::read(path)?);
@@ -441,25 +462,17 @@ fn store(
             return Ok(());
         }
         _ => return Ok(()),
-    };
-    let mut content = std::fs::read(path)?;
-    if extension == "md" {
-        let filled = problem.constants.fill(&content, MAX_STATEMENT);
-        let filled = filled.map(|filled| filled.unwrap_or(content));
-        match filled {
-            Ok(filled) if filled.len() <= MAX_STATEMENT => content = filled,
-            _ => {
-                let path = below_package(problem, path);
-                let warning = format!(
-                    "{}: the statement has more than {} KiB, and is not shown",
-                    path.display(),
-                    MAX_STATEMENT >> 10
-                );
+    }
+    let content = match extension {
+        "md" => match read_text(problem, path)? {
+            Ok(content) => content,
+            Err(warning) => {
                 manifest.warnings.push(warning);
                 return Ok(());
             }
-        }
-    }
+        },
+        _ => std::fs::read(path)?,
+    };
     let is_pdf = extension == "pdf";
     if is_pdf && !content.starts_with(b"%PDF-") {
         return Ok(());
@@ -479,6 +492,31 @@ fn store(
         });
     }
     Ok(())
+}
+
+/// The media type of a file that is an image.
+fn image_type(name: &str) -> Option<&'static str> {
+    match name.rsplit_once('.')?.1 {
+        "png" => Some("image/png"),
+        "jpg" | "jpeg" => Some("image/jpeg"),
+        "gif" => Some("image/gif"),
+        "svg" => Some("image/svg+xml"),
+        _ => None,
+    }
+}
+
+/// A text in Markdown with the values of constants, or a warning if it is too long.
+fn read_text(problem: &Problem, path: &Path) -> std::io::Result<Result<Vec<u8>, String>> {
+    let content = std::fs::read(path)?;
+    let filled = problem.constants.fill(&content, MAX_STATEMENT);
+    Ok(match filled.map(|filled| filled.unwrap_or(content)) {
+        Ok(filled) if filled.len() <= MAX_STATEMENT => Ok(filled),
+        _ => Err(format!(
+            "{}: the text has more than {} KiB, and is not shown",
+            below_package(problem, path).display(),
+            MAX_STATEMENT >> 10
+        )),
+    })
 }
 
 /// Small examples of an ICPC package. The initial tests of Sim packages are not shown.

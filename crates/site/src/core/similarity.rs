@@ -17,7 +17,12 @@ const GRAM: usize = 14;
 /// The number of hashes of which one is a fingerprint.
 const WINDOW: usize = 9;
 /// The maximum number of tokens of a source that are read.
-const MAX_TOKENS: usize = 50_000;
+const MAX_TOKENS: usize = 10_000;
+/// The maximum number of comparisons between fingerprints. The rarest fingerprints come first,
+/// and those beyond the bound do not count.
+const MAX_SHARED: usize = 50_000_000;
+/// The lowest similarity, in percent, of a pair that a comparison keeps.
+pub const LEAST_PERCENT: usize = 30;
 /// Sources with fewer fingerprints are too short for a comparison.
 const MIN_FINGERPRINTS: usize = 8;
 /// A fingerprint of more than this part of the participants, and of at least
@@ -254,7 +259,16 @@ pub fn pairs(entries: &[Entry], least: usize) -> Vec<Pair> {
     // The numbers of fingerprints that count.
     let mut sizes = vec![0_usize; entries.len()];
     let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
-    for indices in owners.values() {
+    let mut owners: Vec<Vec<usize>> = owners.into_values().collect();
+    owners.sort_unstable();
+    owners.sort_by_key(Vec::len);
+    let mut room = MAX_SHARED;
+    for indices in owners {
+        let compared = indices.len() * indices.len() / 2;
+        if compared > room {
+            break;
+        }
+        room -= compared;
         for (place, first) in indices.iter().enumerate() {
             sizes[*first] += 1;
             for second in &indices[place + 1..] {

@@ -364,7 +364,9 @@ impl<'a> Maker<'a> {
                 counts: true,
                 initial: brief.initial_verdict,
                 full: brief.verdict,
-                score: brief.score.map(Score),
+                score: brief
+                    .score
+                    .map(|score| Score(score).scaled(brief.max_score, problem.max_points)),
             })
             .collect();
         let shown = self
@@ -386,11 +388,15 @@ impl<'a> Maker<'a> {
             let level = (!column.is_full).then_some(column.reveal);
             let counted = known.iter().zip(&attempts);
             let counted = counted.filter(|(_, one)| finals::is_candidate(level, one));
-            let points = counted.filter_map(|(brief, one)| {
+            let counted: Vec<&Brief> = counted.map(|(brief, _)| *brief).collect();
+            let points = counted.iter().filter_map(|brief| {
                 let groups = brief.group_scores.as_deref();
-                Some((groups, one.score?))
+                Some((groups, Score(brief.score?)))
             });
-            *score = subtasks::best(points);
+            // Only the sum is rounded.
+            let max = counted.iter().filter_map(|brief| brief.max_score).max();
+            let sum = subtasks::best(points).scaled(max, problem.max_points);
+            *score = sum.max(*score);
         }
         Cell::Points {
             found,
@@ -512,4 +518,4 @@ fn place(rows: &mut [Row]) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -80,6 +80,11 @@ pub enum Work {
         /// The problem in the round.
         round_problem: i64,
     },
+    /// Compares the sources of a contest.
+    CompareSources {
+        /// The contest.
+        contest: i64,
+    },
 }
 
 impl Work {
@@ -96,6 +101,7 @@ impl Work {
             Work::DeleteContest { .. } => Kind::DeleteContest,
             Work::DeleteRound { .. } => Kind::DeleteRound,
             Work::DeleteRoundProblem { .. } => Kind::DeleteRoundProblem,
+            Work::CompareSources { .. } => Kind::CompareSources,
         }
     }
 
@@ -111,16 +117,18 @@ impl Work {
             Work::AddProblem { .. }
             | Work::DeleteContest { .. }
             | Work::DeleteRound { .. }
-            | Work::DeleteRoundProblem { .. } => None,
+            | Work::DeleteRoundProblem { .. }
+            | Work::CompareSources { .. } => None,
         }
     }
 
-    /// The contest that the work changes.
+    /// The contest that the work changes or reads.
     pub fn contest(&self) -> Option<i64> {
         match self {
             Work::DeleteContest { contest }
             | Work::DeleteRound { contest, .. }
-            | Work::DeleteRoundProblem { contest, .. } => Some(*contest),
+            | Work::DeleteRoundProblem { contest, .. }
+            | Work::CompareSources { contest } => Some(*contest),
             Work::AddProblem { .. }
             | Work::AddVersion { .. }
             | Work::ChangeStatement { .. }
@@ -143,7 +151,8 @@ impl Work {
             | Work::DeleteProblem { .. }
             | Work::DeleteContest { .. }
             | Work::DeleteRound { .. }
-            | Work::DeleteRoundProblem { .. } => false,
+            | Work::DeleteRoundProblem { .. }
+            | Work::CompareSources { .. } => false,
         }
     }
 

@@ -86,6 +86,8 @@ record! {
         /// Whether submissions are judged. Otherwise they wait.
         allow_judge: bool,
         colour: String,
+        /// The points of the problem in the round; `None` for those of the package.
+        max_points: Option<i64>,
         begins: Time,
         ends: Time,
         full_results: Time,
@@ -202,8 +204,8 @@ macro_rules! round_problems {
     ($rest:literal) => {
         concat!(
             "SELECT round_problem.id, round_id, contest_id, problem_id, version_id, label,
-                round_problem.name, final_method, reveal, allow_judge, colour, begins, ends,
-                full_results, mode, freeze_at, thaw_at, window_seconds
+                round_problem.name, final_method, reveal, allow_judge, colour, max_points,
+                begins, ends, full_results, mode, freeze_at, thaw_at, window_seconds
              FROM round_problem JOIN round ON round.id = round_id ",
             $rest
         )
@@ -252,6 +254,20 @@ pub async fn page(db: &Db, before: i64, user: i64, all: bool, limit: i64) -> Res
              ORDER BY id DESC LIMIT $4"
         ),
         values![before, user, all, limit],
+    )
+    .await
+}
+
+/// At most two of the contests in which the user is a contestant and a round runs now.
+pub async fn running(db: impl Executor, user: i64, now: Time) -> Result<Vec<Contest>> {
+    db.all(
+        contests!(
+            "WHERE id IN (SELECT contest_id FROM membership
+                WHERE user_id = $1 AND role = 'contestant')
+                AND id IN (SELECT contest_id FROM round WHERE begins <= $2 AND ends > $2)
+             ORDER BY id LIMIT 2"
+        ),
+        values![user, now],
     )
     .await
 }
@@ -410,6 +426,15 @@ pub async fn set_colour(tx: &mut Tx, id: i64, colour: &str) -> Result<u64> {
     tx.execute(
         "UPDATE round_problem SET colour = $2 WHERE id = $1",
         values![id, colour],
+    )
+    .await
+}
+
+/// Changes the points of a problem in a round; `None` for those of the package.
+pub async fn set_max_points(tx: &mut Tx, id: i64, points: Option<i64>) -> Result<u64> {
+    tx.execute(
+        "UPDATE round_problem SET max_points = $2 WHERE id = $1",
+        values![id, points],
     )
     .await
 }

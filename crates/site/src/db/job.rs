@@ -2,7 +2,8 @@
 //!
 //! A runner leases a job as a worker leases a judgement: the attempt is a fencing token, and a job
 //! that was cancelled or leased again stores nothing. Jobs with a common key never run at the same
-//! time.
+//! time. A job that a user stops while it runs keeps its keys and its lease until its runner has
+//! ended its programs.
 
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::time::Time;
@@ -31,6 +32,8 @@ text_enum! {
         DeleteRound = "delete_round",
         /// Deletes a problem of a round.
         DeleteRoundProblem = "delete_round_problem",
+        /// Compares the sources of a contest.
+        CompareSources = "compare_sources",
     }
 }
 
@@ -45,6 +48,7 @@ impl Kind {
             Kind::MergeProblems | Kind::ChangeStatement | Kind::CompileStatements => 25,
             Kind::ResetLimits => 20,
             Kind::AddProblem | Kind::AddVersion => 10,
+            Kind::CompareSources => 5,
         }
     }
 }
@@ -56,6 +60,8 @@ text_enum! {
         Queued = "queued",
         /// A runner has a lease.
         Running = "running",
+        /// A user has stopped it, and its runner still ends its programs.
+        Stopping = "stopping",
         /// The job has done its work.
         Done = "done",
         /// The job could not do its work, and has changed nothing.
@@ -81,6 +87,10 @@ record! {
         started_at: Option<Time>,
         ended_at: Option<Time>,
         result: Option<String>,
+        /// The present name of the problem.
+        problem_name: Option<String>,
+        /// The present name of the contest.
+        contest_name: Option<String>,
     }
 }
 
@@ -107,8 +117,11 @@ macro_rules! jobs {
     ($rest:literal) => {
         concat!(
             "SELECT job.id, kind, args, state, attempt, problem_id, contest_id, job.created_by,
-                login, job.created_at, started_at, ended_at, result
-             FROM job JOIN users ON users.id = job.created_by ",
+                login, job.created_at, started_at, ended_at, result,
+                problem.name AS problem_name, contest.name AS contest_name
+             FROM job JOIN users ON users.id = job.created_by
+             LEFT JOIN problem ON problem.id = problem_id
+             LEFT JOIN contest ON contest.id = contest_id ",
             $rest
         )
     };
@@ -157,6 +170,18 @@ pub async fn queued_like(tx: &mut Tx, user: i64, kind: Kind, args: &str) -> Resu
     Ok(found.map(|found| found.id))
 }
 
+/// The job of a kind that waits or runs for a contest, if there is one.
+pub async fn open_of_contest(db: &Db, contest: i64, kind: Kind) -> Result<Option<i64>> {
+    let found: Option<Id> = db
+        .first(
+            "SELECT id FROM job WHERE contest_id = $1 AND kind = $2
+                AND state IN ('queued', 'running') ORDER BY id LIMIT 1",
+            values![contest, kind],
+        )
+        .await?;
+    Ok(found.map(|found| found.id))
+}
+
 record! { Count { count: i64, } }
 
 /// The number of a user's jobs that wait.
@@ -183,7 +208,7 @@ pub async fn claim(db: &Db, now: Time, lease: Duration) -> Result<Option<Job>> {
                 AND NOT EXISTS (SELECT other.job_id FROM job_key AS own
                     JOIN job_key AS other ON other.name = own.name
                     JOIN job AS running ON running.id = other.job_id
-                    WHERE own.job_id = next.id AND running.state = 'running')
+                    WHERE own.job_id = next.id AND running.state IN ('running', 'stopping'))
                 ORDER BY COALESCE((SELECT MAX(earlier.started_at) FROM job AS earlier
                     WHERE earlier.created_by = next.created_by), 0), priority DESC, id LIMIT 1)
              RETURNING id",
@@ -198,17 +223,21 @@ pub async fn claim(db: &Db, now: Time, lease: Duration) -> Result<Option<Job>> {
     Ok(job)
 }
 
-/// Renews the lease of an attempt. Returns false if the runner has lost it.
-pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> {
+record! { Renewed { state: State, } }
+
+/// Renews the lease of an attempt. Returns the state of the job: [`State::Running`], or
+/// [`State::Stopping`] if the runner must end its programs; `None` if the lease is lost.
+pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<Option<State>> {
     let mut tx = db.begin().await?;
-    let renewed = tx
-        .execute(
-            "UPDATE job SET lease_until = $3 WHERE id = $1 AND attempt = $2 AND state = 'running'",
+    let renewed: Option<Renewed> = (&mut tx)
+        .first(
+            "UPDATE job SET lease_until = $3
+             WHERE id = $1 AND attempt = $2 AND state IN ('running', 'stopping') RETURNING state",
             values![id, attempt, until],
         )
         .await?;
     tx.commit().await?;
-    Ok(renewed == 1)
+    Ok(renewed.map(|renewed| renewed.state))
 }
 
 /// Ends an attempt. Returns false if the runner has lost its lease and must roll back its
@@ -245,13 +274,32 @@ pub async fn set_problem(tx: &mut Tx, id: i64, problem_id: i64) -> Result<u64> {
     .await
 }
 
-/// Cancels a job that waits or runs. Returns false if it has ended.
+/// Cancels a job that waits, or stops a job that runs. Returns false if it has ended or was stopped
+/// before.
 pub async fn cancel(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
     let cancelled = tx
         .execute(
-            "UPDATE job SET state = 'cancelled', ended_at = $2, lease_until = NULL
-             WHERE id = $1 AND state IN ('queued', 'running')",
+            "UPDATE job SET state = 'cancelled', ended_at = $2 WHERE id = $1 AND state = 'queued'",
             values![id, now],
+        )
+        .await?;
+    let stopped = tx
+        .execute(
+            "UPDATE job SET state = 'stopping' WHERE id = $1 AND state = 'running'",
+            values![id],
+        )
+        .await?;
+    Ok(cancelled + stopped == 1)
+}
+
+/// Cancels a stopped job whose programs have ended, and so frees its keys. Returns false if the
+/// job was not stopped.
+pub async fn stopped(tx: &mut Tx, job: &Job, now: Time) -> Result<bool> {
+    let cancelled = tx
+        .execute(
+            "UPDATE job SET state = 'cancelled', ended_at = $3, lease_until = NULL
+             WHERE id = $1 AND attempt = $2 AND state = 'stopping'",
+            values![job.id, job.attempt, now],
         )
         .await?;
     Ok(cancelled == 1)
@@ -269,9 +317,11 @@ pub async fn restart(tx: &mut Tx, id: i64) -> Result<bool> {
     Ok(restarted == 1)
 }
 
-/// Queues again the jobs on which the last process of this site was working.
-pub async fn release(db: &Db) -> Result<u64> {
+/// Queues again the jobs on which the last process of this site was working, apart from those that
+/// a user had stopped. Their programs have died with that process.
+pub async fn release(db: &Db, now: Time) -> Result<u64> {
     let mut tx = db.begin().await?;
+    cancel_stopped(&mut tx, now, None).await?;
     let released = tx
         .execute(
             "UPDATE job SET state = 'queued', lease_until = NULL WHERE state = 'running'",
@@ -282,9 +332,20 @@ pub async fn release(db: &Db) -> Result<u64> {
     Ok(released)
 }
 
-/// Queues again the jobs whose leases have ended.
+/// Cancels jobs that were stopped; with `before`, only those whose leases ended before that time.
+async fn cancel_stopped(tx: &mut Tx, now: Time, before: Option<Time>) -> Result<u64> {
+    tx.execute(
+        "UPDATE job SET state = 'cancelled', ended_at = $1, lease_until = NULL
+         WHERE state = 'stopping' AND ($2 IS NULL OR lease_until < $2)",
+        values![now, before],
+    )
+    .await
+}
+
+/// Queues again the jobs whose leases have ended, apart from those that a user had stopped.
 pub async fn expire(db: &Db, now: Time) -> Result<u64> {
     let mut tx = db.begin().await?;
+    cancel_stopped(&mut tx, now, Some(now)).await?;
     let expired = tx
         .execute(
             "UPDATE job SET state = 'queued', lease_until = NULL

@@ -469,6 +469,7 @@ record! {
         state: State,
         verdict: Option<Verdict>,
         score: Option<i64>,
+        max_score: Option<i64>,
         queued_at: Time,
     }
 }
@@ -477,7 +478,7 @@ record! {
 pub async fn history(db: &Db, submission_id: i64) -> Result<Vec<Past>> {
     db.all(
         "SELECT judgement.id, number AS version, rejudging_id, current, state, verdict, score,
-            queued_at
+            max_score, queued_at
          FROM judgement JOIN package_version ON package_version.id = version_id
          WHERE submission_id = $1 ORDER BY judgement.id DESC",
         values![submission_id],

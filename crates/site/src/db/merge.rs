@@ -131,6 +131,7 @@ pub const REFERENCES: &[(&str, &str, Fate)] = &[
         Fate::Kept("UPDATE clarification SET answered_by = $2 WHERE answered_by = $1"),
     ),
     ("clarification_seen", "user_id", Fate::Ended),
+    ("virtual_start", "user_id", Fate::Ended),
     (
         "balloon",
         "delivered_by",

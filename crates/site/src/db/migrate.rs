@@ -29,6 +29,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/018.sql"),
     include_str!("migrations/019.sql"),
     include_str!("migrations/020.sql"),
+    include_str!("migrations/021.sql"),
+    include_str!("migrations/022.sql"),
 ];
 
 /// Triggers that follow on the text of a migration, by its number.

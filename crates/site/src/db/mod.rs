@@ -40,6 +40,7 @@ mod row;
 pub mod schema;
 pub mod session;
 pub mod setting;
+pub mod similar;
 pub mod submission;
 pub mod submission_part;
 pub mod submission_rules;
@@ -47,6 +48,7 @@ pub mod totp;
 pub mod transfer;
 pub mod user;
 mod value;
+pub mod virtual_start;
 
 pub(crate) use row::record;
 pub use row::{Column, Record, Row};

@@ -83,6 +83,11 @@ fn seconds(stored: i64) -> Duration {
     Duration::from_secs(u64::try_from(stored).unwrap_or(0))
 }
 
+/// The time that a participant with these settings has in addition to the round.
+pub fn additional(delay_seconds: i64, extra_seconds: i64) -> Duration {
+    seconds(delay_seconds).saturating_add(seconds(extra_seconds))
+}
+
 /// The personal settings of a participant in a round.
 pub fn personal(delay_seconds: i64, extra_seconds: i64, started_at: Option<Time>) -> Personal {
     Personal {
@@ -112,6 +117,11 @@ impl Entry {
             Some(name) if self.name.is_empty() => name,
             _ => &self.name,
         }
+    }
+
+    /// The time that the participant has in addition to the round.
+    pub fn additional(&self) -> Duration {
+        additional(self.delay_seconds, self.extra_seconds)
     }
 }
 

@@ -6,6 +6,7 @@
 use super::managed::manages;
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::judgement::State;
+use crate::core::score::Score;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use serde::{Deserialize, Serialize};
@@ -84,16 +85,32 @@ record! {
     Item {
         submission_id: i64,
         login: String,
+        /// The label and the name in the round; outside contests, the name of the problem.
         problem_name: String,
         contest_id: Option<i64>,
         old_verdict: Option<Verdict>,
         old_score: Option<i64>,
+        old_max_score: Option<i64>,
         new_id: i64,
         state: State,
         verdict: Option<Verdict>,
         initial_verdict: Option<Verdict>,
         score: Option<i64>,
+        max_score: Option<i64>,
         group_scores: Option<String>,
+        /// The points of the problem in the round; `None` for those of the package.
+        max_points: Option<i64>,
+    }
+}
+
+impl Item {
+    /// The points of the replaced result and of the new one, as in the round.
+    pub fn points(&self) -> (Option<Score>, Option<Score>) {
+        let points = |score: Option<i64>, max| Some(Score(score?).scaled(max, self.max_points));
+        (
+            points(self.old_score, self.old_max_score),
+            points(self.score, self.max_score),
+        )
     }
 }
 
@@ -230,9 +247,13 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Set>> {
 pub async fn items(db: impl Executor, id: i64) -> Result<Vec<Item>> {
     db.all(
         "SELECT submission.id AS submission_id, login,
-            problem.name AS problem_name, contest_id, old.verdict AS old_verdict,
-            old.score AS old_score, fresh.id AS new_id, fresh.state, fresh.verdict,
-            fresh.initial_verdict, fresh.score, fresh.group_scores
+            COALESCE(round_problem.label || ' ' || round_problem.name, problem.name)
+                AS problem_name,
+            contest_id, old.verdict AS old_verdict,
+            old.score AS old_score, old.max_score AS old_max_score, fresh.id AS new_id,
+            fresh.state, fresh.verdict,
+            fresh.initial_verdict, fresh.score, fresh.max_score,
+            fresh.group_scores, max_points
          FROM judgement AS fresh
          JOIN submission ON submission.id = fresh.submission_id
          JOIN users ON users.id = submission.user_id

@@ -2,6 +2,7 @@
 
 use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::judgement::State;
+use crate::core::score::Score;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::core::visibility::Visible;
@@ -13,6 +14,8 @@ text_enum! {
         Normal = "normal",
         /// It never becomes final.
         Ignored = "ignored",
+        /// It was made for practice after the round, belongs to no participant, and never counts.
+        Practice = "practice",
         /// The submission belongs to the package of the problem.
         Model = "model",
     }
@@ -39,6 +42,8 @@ record! {
         verdict: Option<Verdict>,
         score: Option<i64>,
         max_score: Option<i64>,
+        /// The points of the problem in the round; `None` for those of the package.
+        max_points: Option<i64>,
         cpu_time_ns: Option<i64>,
         memory_bytes: Option<i64>,
     }
@@ -55,12 +60,25 @@ record! {
         initial_verdict: Option<Verdict>,
         verdict: Option<Verdict>,
         score: Option<i64>,
+        max_score: Option<i64>,
         /// The points of the subtasks (`core/subtasks.rs`).
         group_scores: Option<String>,
     }
 }
 
 impl Submission {
+    /// The points in the round, or those of the package outside rounds.
+    pub fn points(&self) -> Option<Score> {
+        let score = Score(self.score?);
+        Some(score.scaled(self.max_score, self.max_points))
+    }
+
+    /// The most points that the problem has in the round, or outside rounds.
+    pub fn most_points(&self) -> Option<Score> {
+        let max = Score(self.max_score?);
+        Some(max.scaled(self.max_score, self.max_points))
+    }
+
     /// Whether the viewer waits for a result. The end of the judging is a result: it shows how long
     /// the hidden tests took.
     pub fn awaits_result(&self, visible: Visible) -> bool {
@@ -114,7 +132,10 @@ macro_rules! submissions {
                 submission.problem_id, problem.name AS problem_name, problem.owner_id,
                 submission.round_problem_id, submission.participant_id, language, kind,
                 submitted_at, judgement.id AS judgement_id, state, initial_verdict, verdict,
-                score, max_score, cpu_time_ns, memory_bytes
+                score, max_score,
+                (SELECT place.max_points FROM round_problem AS place
+                 WHERE place.id = submission.round_problem_id) AS max_points,
+                cpu_time_ns, memory_bytes
              FROM submission
              JOIN users ON users.id = submission.user_id
              JOIN problem ON problem.id = submission.problem_id
@@ -349,7 +370,7 @@ pub async fn briefs(
 ) -> Result<Vec<Brief>> {
     db.all(
         "SELECT submission.id, submission.participant_id, submission.round_problem_id, kind,
-            submitted_at, initial_verdict, verdict, score, group_scores
+            submitted_at, initial_verdict, verdict, score, max_score, group_scores
          FROM submission
          JOIN round_problem ON round_problem.id = submission.round_problem_id
          JOIN round ON round.id = round_id
@@ -358,6 +379,27 @@ pub async fn briefs(
             AND submission.participant_id IS NOT NULL
          ORDER BY submission.id",
         values![contest_id, from, to],
+    )
+    .await
+}
+
+/// The submissions of a user to a round for practice, as rankings need them. `participant` is the
+/// number that they get.
+pub async fn practice(
+    db: impl Executor,
+    user_id: i64,
+    round_id: i64,
+    participant: i64,
+) -> Result<Vec<Brief>> {
+    db.all(
+        "SELECT submission.id, CAST($3 AS BIGINT) AS participant_id, submission.round_problem_id,
+            kind, submitted_at, initial_verdict, verdict, score, max_score, group_scores
+         FROM submission
+         JOIN round_problem ON round_problem.id = submission.round_problem_id
+         JOIN judgement ON judgement.submission_id = submission.id AND current = 1
+         WHERE submission.user_id = $1 AND round_id = $2 AND kind = 'practice'
+         ORDER BY submission.id",
+        values![user_id, round_id, participant],
     )
     .await
 }

@@ -22,6 +22,9 @@ const LEFT_OUT: &[&str] = &[
     "job",
     "job_key",
     "job_line",
+    // It is made again by a click.
+    "similar_report",
+    "similar_pair",
     "problem_tag",
     "setting",
     "idempotency_key",
@@ -32,6 +35,8 @@ const LEFT_OUT: &[&str] = &[
     // What happened in the rooms of one site.
     "balloon",
     "print_request",
+    // Practice on one site.
+    "virtual_start",
     // Teachers have their classes on one site.
     "class",
     "class_member",

@@ -1,7 +1,8 @@
 //! The runner of jobs.
 //!
 //! A thread leases one job after another. A job commits its changes together with its end, so a job
-//! that was cancelled or runs a second time changes nothing.
+//! that was cancelled or runs a second time changes nothing. A job that a user stops keeps its keys
+//! until its programs have ended, so no other job begins to change the same object before.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -9,10 +10,12 @@
 //! | `statements` | PDFs of statements in LaTeX |
 //! | `limits` | time limits from the model solution |
 //! | `removal` | merging and deleting |
+//! | `similar` | comparing the sources of a contest |
 
 mod limits;
 pub mod packages;
 mod removal;
+mod similar;
 mod statements;
 
 use crate::app::App;
@@ -103,23 +106,20 @@ pub enum JobError {
 /// The maximum number of jobs of one user that wait.
 pub const MAX_QUEUED: i64 = 20;
 
-/// Adds a job, unless the user already has an equal one that waits. Returns the id; `None` if too
-/// many jobs of the user wait.
+/// Adds a job within a transaction, unless the user already has an equal one that waits. Returns
+/// the id; `None` if too many jobs of the user wait. After the commit, the caller notifies
+/// `job_added`.
 ///
 /// # Errors
 /// The database rejects it.
-pub async fn add(app: &App, work: &Work, user: i64) -> Result<Option<i64>, DbError> {
-    let mut tx = app.db.begin().await?;
-    if let Some(id) = job::queued_like(&mut tx, user, work.kind(), &args(work)).await? {
+pub async fn add(tx: &mut Tx, work: &Work, user: i64) -> Result<Option<i64>, DbError> {
+    if let Some(id) = job::queued_like(tx, user, work.kind(), &args(work)).await? {
         return Ok(Some(id));
     }
-    if job::queued_of(&mut tx, user).await? >= MAX_QUEUED {
+    if job::queued_of(&mut *tx, user).await? >= MAX_QUEUED {
         return Ok(None);
     }
-    let id = insert(&mut tx, work, user).await?;
-    tx.commit().await?;
-    app.job_added.notify();
-    Ok(Some(id))
+    insert(tx, work, user).await.map(Some)
 }
 
 /// Adds a job within a transaction. Returns the id.
@@ -229,7 +229,7 @@ impl JobRunner {
         self.app.job_stops.end(job.id);
         if let Err(error) = result {
             running.say(error.to_string());
-            if let Err(error) = self.handle.block_on(fail(&self.app.db, job)) {
+            if let Err(error) = self.handle.block_on(give_up(&self.app.db, job)) {
                 // The lease expires by itself.
                 tracing::error!(%error, "cannot end a job");
             }
@@ -237,14 +237,17 @@ impl JobRunner {
         self.app.live.job_changed(job.id);
     }
 
-    /// Renews the lease until the future is aborted. Stops the job if the lease is lost.
+    /// Renews the lease until the future is aborted. Stops the job if a user has stopped it, or if
+    /// the lease is lost.
     fn renew(&self, job: &Job, token: CancelToken) -> JoinHandle<()> {
         let (db, id, attempt) = (self.app.db.clone(), job.id, job.attempt);
         self.handle.spawn(async move {
             loop {
                 match job::renew(&db, id, attempt, Time::now().after(LEASE)).await {
-                    Ok(true) => {}
-                    Ok(false) => break token.cancel(),
+                    Ok(Some(State::Running)) => {}
+                    // The job keeps its keys until its programs have ended.
+                    Ok(Some(_)) => token.cancel(),
+                    Ok(None) => break token.cancel(),
                     Err(error) => tracing::warn!(%error, "cannot renew the lease of a job"),
                 }
                 tokio::time::sleep(LEASE / 3).await;
@@ -253,10 +256,12 @@ impl JobRunner {
     }
 }
 
-async fn fail(db: &Db, job: &Job) -> Result<(), DbError> {
-    let mut tx = db.begin().await?;
-    // A job that was cancelled keeps its state.
-    job::end(&mut tx, job, State::Failed, None, Time::now()).await?;
+/// Ends a job without its changes. Its programs have ended.
+async fn give_up(db: &Db, job: &Job) -> Result<(), DbError> {
+    let (mut tx, now) = (db.begin().await?, Time::now());
+    if !job::stopped(&mut tx, job, now).await? {
+        job::end(&mut tx, job, State::Failed, None, now).await?;
+    }
     tx.commit().await
 }
 
@@ -360,6 +365,7 @@ impl Running<'_> {
                 contest,
                 round_problem,
             } => self.delete_round_problem(*contest, *round_problem),
+            Work::CompareSources { contest } => self.compare_sources(*contest),
         }
     }
 }

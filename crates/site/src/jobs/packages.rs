@@ -3,7 +3,7 @@
 use super::statements::Budget;
 use super::{JobError, Running};
 use crate::app::App;
-use crate::core::package::{self, Manifest};
+use crate::core::package::{self, Manifest, editorial};
 use crate::core::time::Time;
 use crate::db::judgement::{self, NewJudgement};
 use crate::db::problem::{self, NewVersion, Version, Visibility};
@@ -322,8 +322,11 @@ pub(super) struct Unpacked {
 impl Unpacked {
     /// The path of a statement with this name.
     fn statement(&self, file_name: &str) -> Result<PathBuf, JobError> {
-        let extension = |path: &Path| path.extension().map(std::ffi::OsStr::to_owned);
         let new = Path::new(file_name);
+        if editorial::is_note(file_name) {
+            return Ok(self.root.join(editorial::DIRECTORY).join(new));
+        }
+        let extension = |path: &Path| path.extension().map(std::ffi::OsStr::to_owned);
         if let Some(statement) = &self.problem.statement {
             if extension(statement) != extension(new) {
                 let known = statement.file_name().unwrap_or_default().to_owned();

@@ -90,7 +90,7 @@ pub struct DatabaseQueue {
 
 /// How long a submission to a contest waits before it interrupts another judgement. An idle worker
 /// claims it sooner.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(500);
 /// How often a worker looks for a judgement without being woken.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 

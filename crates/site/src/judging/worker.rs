@@ -34,7 +34,7 @@ use tokio::task::JoinHandle;
 /// The maximum number of problems that a worker keeps ready.
 const MAX_PROBLEMS: usize = 4;
 /// How often a worker checks whether its judgement must make way for a contest.
-const MAKE_WAY_INTERVAL: Duration = Duration::from_secs(1);
+const MAKE_WAY_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause after a supervisor could not be started.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
 

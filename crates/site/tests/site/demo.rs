@@ -1,6 +1,6 @@
 //! The example contest of `--demo`.
 
-use super::support::{Browser, Site, postgres};
+use super::support::{Browser, Site, with_each_database};
 
 /// The table of the round with this problem, from the ranking as JSON.
 fn table(browser: &mut Browser, label: &str) -> serde_json::Value {
@@ -72,15 +72,7 @@ fn check_demo(mut site: Site) {
 
 #[test]
 fn example_contest_is_judged() {
-    check_demo(Site::start_with(None, &["--demo"]));
-}
-
-#[test]
-fn example_contest_is_judged_with_postgres() {
-    match postgres::database() {
-        Ok(url) => check_demo(Site::start_with(Some(url), &["--demo"])),
-        Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
-    }
+    with_each_database(|database| check_demo(Site::start_with(database, &["--demo"])));
 }
 
 #[test]

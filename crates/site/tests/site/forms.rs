@@ -330,7 +330,6 @@ fn rejected_forms_of_all_pages_keep_what_was_typed() {
         "/contest-files/N/edit",
         "/contests/N/print",
         "/rounds/N",
-        "/rounds/N/rules",
         "/rounds/N/problems",
         "/round-problems/N/edit",
         "/round-problems/N/colour",

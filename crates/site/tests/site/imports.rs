@@ -265,7 +265,10 @@ fn pupils_receive_generated_passwords_once() {
             2,
             "only new users without a password: {slips:?}"
         );
-        assert_eq!(slips[0][..3], ["Ala A", &format!("{}/", site.url), "ala"]);
+        assert_eq!(
+            slips[0][..3],
+            ["Ala A", &format!("{}/sign-in", site.url), "ala"]
+        );
         assert_ne!(slips[0][3], slips[1][3]);
         let signs_in =
             |login: &str, password: &str| sign_in(&mut Browser::new(&site), login, password).0;
@@ -283,7 +286,7 @@ fn pupils_receive_generated_passwords_once() {
         let (head, row) = csv.body.split_once('\n').expect("lines");
         assert_eq!(head, "login,name,password,site");
         let row: Vec<&str> = row.trim_end().split(',').collect();
-        assert_eq!(row[3], format!("{}/", site.url), "{csv:#?}");
+        assert_eq!(row[3], format!("{}/sign-in", site.url), "{csv:#?}");
         assert_eq!(signs_in("ida", row[2]), 303, "{csv:#?}");
 
         let mut many = "login\n".to_owned();

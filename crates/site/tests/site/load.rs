@@ -3,18 +3,45 @@
 use std::path::Path;
 use std::process::Command;
 
-#[test]
-fn load_generator_works() {
+/// The report of a run with these options.
+fn report(options: &str) -> serde_json::Value {
     let site = Path::new(env!("CARGO_BIN_EXE_millibox-site"));
     let program = site.with_file_name("examples").join("site-load");
-    let few = "--json --users 4 --sign-in-seconds 1 --watchers 2 --ranking-seconds 1 \
-               --submissions 2 --submit-seconds 1";
     let output = Command::new(&program)
-        .args(few.split_whitespace())
+        .args(options.split_whitespace())
         .output()
         .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
     assert!(output.status.success(), "{output:#?}");
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn load_generator_holds_a_contest() {
+    let report = report("--json --users 3 --day-minutes 0.4 --rejudged 2");
+    let day = &report["day"];
+    assert_eq!(day["people"], 3, "{report:#}");
+    assert_eq!(day["start"]["not_opened"], 0, "{report:#}");
+    assert_eq!(day["submissions"]["accepted"], 12, "{report:#}");
+    assert_eq!(day["questions"]["accepted"], 1, "{report:#}");
+    for (kind, name) in [
+        ("submissions", "lost"),
+        ("submissions", "unjudged"),
+        ("submissions", "accepted_after_the_end"),
+        ("questions", "lost"),
+    ] {
+        assert_eq!(day[kind][name], 0, "{name}: {report:#}");
+    }
+    for (name, page) in report["pages"].as_object().expect("pages") {
+        assert_eq!(page["errors"], 0, "{name}: {report:#}");
+    }
+}
+
+#[test]
+fn load_generator_works() {
+    let report = report(
+        "--json --users 4 --sign-in-seconds 1 --watchers 2 --ranking-seconds 1 --submissions 2 \
+         --submit-seconds 1",
+    );
     assert_eq!(report["submissions"]["accepted"], 2, "{report:#}");
     assert_eq!(report["submissions"]["lost"], 0, "{report:#}");
 }

@@ -2,7 +2,7 @@
 
 use super::entry::entry_link;
 use super::provider::{CLIENT, Provider, SECRET, Signed};
-use super::support::{Answer, Browser, Site, postgres};
+use super::support::{Answer, Browser, Site, with_each_database};
 use super::{first_admin, make_contest};
 use serde_json::json;
 
@@ -35,15 +35,10 @@ fn start(database: Option<String>, adds_users: bool) -> (Site, Provider) {
 }
 
 fn with_each(adds_users: bool, test: impl Fn(Site, Provider)) {
-    let (site, provider) = start(None, adds_users);
-    test(site, provider);
-    match postgres::database() {
-        Ok(url) => {
-            let (site, provider) = start(Some(url), adds_users);
-            test(site, provider);
-        }
-        Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
-    }
+    with_each_database(|database| {
+        let (site, provider) = start(database, adds_users);
+        test(site, provider);
+    });
 }
 
 /// Begins a sign-in and lets the person agree. Returns the path to which the browser returns.

@@ -9,7 +9,7 @@ const PAST: &str = "2001-01-01T00:00";
 const FUTURE: &str = "2999-01-01T00:00";
 
 /// The value of a field for a time after now.
-fn after(seconds: u64) -> String {
+pub fn after(seconds: u64) -> String {
     let time = SystemTime::now() + Duration::from_secs(seconds);
     let text = humantime::format_rfc3339_seconds(time).to_string();
     text.trim_end_matches('Z').to_owned()

@@ -66,7 +66,7 @@ impl Cup {
             ("freeze_at", freeze),
             ("thaw_at", ""),
         ];
-        let path = format!("/rounds/{}/rules", self.round);
+        let path = format!("/rounds/{}", self.round);
         staff.post(&path, &fields).status
     }
 

@@ -2,7 +2,7 @@
 
 use crate::api::{Program, token};
 use crate::rounds::{Cup, user};
-use crate::support::contest::first_admin;
+use crate::support::contest::{first_admin, make_contest};
 use crate::support::{Answer, Browser, result_of, tag_after, with_each};
 use crate::{HALF, RIGHT};
 
@@ -38,7 +38,7 @@ fn edit_round(staff: &mut Browser, cup: &Cup, rules: &[(&str, &str)]) -> Answer 
         ("thaw_at", ""),
     ];
     let fields: Vec<(&str, &str)> = fields.iter().chain(rules).copied().collect();
-    staff.post(&format!("/rounds/{}/rules", cup.round), &fields)
+    staff.post(&format!("/rounds/{}", cup.round), &fields)
 }
 
 fn rules<'a>(count: &'a str, interval: &'a str, kib: &'a str) -> [(&'a str, &'a str); 3] {
@@ -180,5 +180,191 @@ fn contestants_see_as_much_as_the_level_of_the_problem_shows() {
             page.contains("Preview: what contestants will see"),
             "{page}"
         );
+    });
+}
+
+#[test]
+fn one_form_saves_all_settings_of_a_round_or_none() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let path = format!("/rounds/{}", contest.round);
+        let value = |page: &str, name: &str| {
+            let document = scraper::Html::parse_document(page);
+            let input = format!("form input[name={name}]");
+            let input = scraper::Selector::parse(&input).expect("a selector");
+            let found = document.select(&input).next().expect("an input");
+            found.attr("value").unwrap_or_default().to_owned()
+        };
+        let fields = |name, begins, mode, penalty| {
+            [
+                ("name", name),
+                ("begins", begins),
+                ("ends", ""),
+                ("full_results", ""),
+                ("ranking_from", ""),
+                ("mode", mode),
+                ("penalty_minutes", penalty),
+                ("window_minutes", ""),
+                ("freeze_at", ""),
+                ("thaw_at", ""),
+            ]
+        };
+        let begins = "2001-01-01T00:00";
+        let shown = |admin: &mut Browser| {
+            let page = admin.get(&path).body;
+            (value(&page, "name"), value(&page, "penalty_minutes"))
+        };
+        let saved = |name: &str, penalty: &str| (name.to_owned(), penalty.to_owned());
+        assert_eq!(
+            admin
+                .post(&path, &fields("One", begins, "icpc", "7"))
+                .status,
+            303
+        );
+        assert_eq!(shown(&mut admin), saved("One", "7"));
+        // The mode needs a begin in the same form, so nothing is saved.
+        assert_eq!(
+            admin.post(&path, &fields("Two", "", "icpc", "8")).status,
+            422
+        );
+        assert_eq!(shown(&mut admin), saved("One", "7"));
+        assert_eq!(
+            admin
+                .post(&path, &fields("Two", begins, "icpc", "x"))
+                .status,
+            422
+        );
+        assert_eq!(shown(&mut admin), saved("One", "7"));
+        // The penalty does not belong to the other mode, and its field is hidden.
+        assert_eq!(
+            admin.post(&path, &fields("Three", "", "points", "")).status,
+            303
+        );
+        assert_eq!(shown(&mut admin), saved("Three", "7"));
+        // Empty times open the round and its results, so none may be missing.
+        let all = fields("Four", begins, "icpc", "9");
+        for missing in (1..all.len()).filter(|index| all[*index].0 != "mode") {
+            let mut fields = all.to_vec();
+            let (name, _) = fields.remove(missing);
+            let status = admin.post(&path, &fields).status;
+            assert!([400, 422].contains(&status), "{name}: {status}");
+            assert_eq!(shown(&mut admin), saved("Three", "7"), "{name}");
+        }
+    });
+}
+
+#[test]
+fn form_of_a_round_opens_the_fields_in_use() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let contest = make_contest(&mut admin);
+        let path = format!("/rounds/{}", contest.round);
+        let open = |page: &str| {
+            ["freeze", "window"].map(|id| {
+                let closed = format!("<details id=\"{id}\">");
+                let open = format!("<details id=\"{id}\" open>");
+                assert!(page.contains(&closed) != page.contains(&open), "{page}");
+                page.contains(&open)
+            })
+        };
+        assert_eq!(open(&admin.get(&path).body), [false, false]);
+        let frozen = "2001-01-01T03:00";
+        // Mode, minutes of personal time, freeze; whether freeze and personal time are open.
+        let table = [
+            ("points", "", "", [false, false]),
+            ("icpc", "", "", [true, false]),
+            ("points", "", frozen, [true, false]),
+            ("points", "90", "", [false, true]),
+            ("icpc", "90", frozen, [true, true]),
+        ];
+        for (mode, window, freeze, expected) in table {
+            let fields = [
+                ("name", "Round"),
+                ("begins", "2001-01-01T00:00"),
+                ("ends", "2001-01-01T05:00"),
+                ("full_results", ""),
+                ("ranking_from", ""),
+                ("mode", mode),
+                ("penalty_minutes", "20"),
+                ("window_minutes", window),
+                ("freeze_at", freeze),
+                ("thaw_at", ""),
+            ];
+            assert_eq!(admin.post(&path, &fields).status, 303, "{mode} {window}");
+            let page = admin.get(&path).body;
+            assert_eq!(open(&page), expected, "{mode} {window} {freeze}");
+            let penalty = page
+                .split("<label class=\"icpc\">")
+                .nth(1)
+                .expect("a field");
+            let penalty = penalty.split("</label>").next().unwrap_or_default();
+            assert!(penalty.contains("penalty_minutes"), "{penalty}");
+            // A form that is rejected hides nothing that was typed.
+            let mut wrong = fields.to_vec();
+            wrong[7].1 = "0";
+            let answer = admin.post_on(&path, &path, &wrong);
+            assert_eq!(answer.status, 422, "{answer:#?}");
+            assert_eq!(open(&answer.body), [true, true], "{mode} {window}");
+        }
+    });
+}
+
+#[test]
+fn round_sets_the_points_of_a_problem() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let cup = Cup::new(&mut admin);
+        let mut bob = user(&site, "bob");
+        let sent = cup.submit(&mut bob, RIGHT);
+        admin.wait_for_result(&sent, "Accepted");
+        let ranking = format!("/contests/{}/ranking", cup.contest);
+        let page = format!("/round-problems/{}", cup.problem);
+        let program = Program {
+            site: &site,
+            token: token(&mut bob, "read"),
+        };
+        for wrong in ["0", "-5", "1.5", "10001", "x"] {
+            let answer = edit(&mut admin, &cup, "all", &[("max_points", wrong)]);
+            assert_eq!(answer.status, 422, "{wrong}");
+        }
+        for (points, shown) in [("", "100"), ("30", "30"), ("250", "250"), ("", "100")] {
+            let answer = edit(&mut admin, &cup, "all", &[("max_points", points)]);
+            assert_eq!(answer.status, 303, "{answer:#?}");
+            // A form without the field keeps the points.
+            assert_eq!(edit(&mut admin, &cup, "all", &[]).status, 303);
+            let form = admin.get(&page).body;
+            let value = format!("value=\"{points}\"");
+            let input = tag_after(&form, "max_points");
+            assert_eq!(input.contains(&value), !points.is_empty(), "{input}");
+            for browser in [&mut admin, &mut bob] {
+                let seen = browser.get(&sent).body;
+                assert!(seen.contains(&format!("{shown} / {shown}")), "{seen}");
+                let fact = format!("<dt>Points</dt><dd>{shown}</dd>");
+                assert!(browser.get(&page).body.contains(&fact));
+            }
+            let table: serde_json::Value =
+                serde_json::from_str(&admin.get(&format!("{ranking}.json")).body).expect("JSON");
+            let total = table["tables"][0]["rows"][0]["total"].to_string();
+            assert!(total.contains(shown), "{table}");
+            assert!(admin.get(&format!("{ranking}.csv")).body.contains(shown));
+            let id = sent.rsplit('/').next().expect("a number");
+            let (_, found) = program.get(&format!("/submissions/{id}"));
+            let expected: f64 = shown.parse().expect("a number");
+            assert_eq!(found["score"], expected, "{found}");
+            assert_eq!(found["max_score"], expected, "{found}");
+        }
+        // A copy of the round has the same points.
+        let answer = edit(&mut admin, &cup, "all", &[("max_points", "40")]);
+        assert_eq!(answer.status, 303, "{answer:#?}");
+        let copy = admin.post(&format!("/rounds/{}/copy", cup.round), &[]);
+        let copy = admin.get(&copy.location.expect("a round")).body;
+        let problem = copy.split("/round-problems/").nth(1).expect("a problem");
+        let problem = problem.split('"').next().expect("a number");
+        let form = admin.get(&format!("/round-problems/{problem}")).body;
+        assert!(tag_after(&form, "max_points").contains("value=\"40\""));
+        // In ICPC mode, points do not count.
+        assert_eq!(cup.rules(&mut admin, "", ""), 303);
+        assert!(!admin.get(&page).body.contains("max_points"));
     });
 }

@@ -46,7 +46,23 @@ fn staff_compares_sources_and_downloads_them() {
             assert_eq!(bob.get(path).status, 404, "{path}");
             assert_eq!(Browser::new(&site).get(path).status, 404, "{path}");
         }
+        assert_eq!(bob.post(&similar, &[]).status, 404);
+        let empty = admin.get(&similar).body;
+        assert!(empty.contains("have not been compared yet"), "{empty}");
+        let job = admin.post(&similar, &[]).location.expect("a job");
+        assert_eq!(bob.get(&job).status, 404);
+        let done = admin.wait_until(&job, |page| page.contains("id=\"state\">done"));
+        assert!(
+            done.body
+                .contains("1 of 1 problems: Round A, 3 of 3 sources, 1 pairs"),
+            "{done:#?}"
+        );
+        assert!(
+            done.body.contains(&format!("href=\"{similar}\"")),
+            "{done:#?}"
+        );
         let page = admin.get(&similar).body;
+        assert!(page.contains("3 sources were compared"), "{page}");
         let document = scraper::Html::parse_document(&page);
         let links = scraper::Selector::parse("#similar td a").expect("a selector");
         let links: Vec<_> = document
@@ -55,6 +71,15 @@ fn staff_compares_sources_and_downloads_them() {
             .collect();
         let expected = [original, copy].map(|id| format!("/submissions/{id}"));
         assert_eq!(links, expected, "{page}");
+        let newer = "Newer submissions are not part";
+        assert!(!page.contains(newer), "{page}");
+        submit(&mut bob, &contest, RIGHT);
+        let page = admin.get(&similar).body;
+        assert!(page.contains(newer) && page.contains("3 sources"), "{page}");
+        let deleted = admin.post(&format!("/submissions/{original}/delete"), &[]);
+        assert_eq!(deleted.status, 303, "{deleted:#?}");
+        let page = admin.get(&similar).body;
+        assert!(!page.contains("id=\"similar\""), "{page}");
 
         // The names of entries are not compressed.
         let answer = admin.get(&zip);

@@ -78,7 +78,7 @@ fn delivered_balloon_stays_when_its_solution_is_taken_away() {
                 ("freeze_at", freeze),
                 ("thaw_at", ""),
             ];
-            assert_eq!(admin.post(&format!("{round}/rules"), &fields).status, 303);
+            assert_eq!(admin.post(&round, &fields).status, 303);
         };
         rules(&mut admin, "");
         let mut bob = contestant(&site, &mut admin, &contest, "bob");

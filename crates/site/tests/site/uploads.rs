@@ -78,3 +78,44 @@ fn package_is_bounded_and_stored_as_it_was_sent() {
         assert_eq!(refused.status, 404);
     });
 }
+
+#[test]
+fn form_with_an_invalid_package_adds_none_and_names_the_files_to_choose_again() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let package = archive(&files_of_sum());
+        let fields = [("visibility", "contest_only")];
+        let path = "/problems/new";
+        let problems = |admin: &mut Browser| {
+            let list = admin.get("/problems").body;
+            list.matches("href=\"/problems/").count() - list.matches("/problems/new\"").count()
+        };
+        let files: [(&str, &[u8]); 3] = [
+            ("first.zip", &package),
+            ("broken.zip", b"no archive"),
+            ("third.zip", &package),
+        ];
+        let answer = admin.upload_all(path, path, &fields, &files);
+        assert_eq!(answer.status, 422, "{answer:#?}");
+        for part in [
+            "No package was added",
+            "1 of 3 packages",
+            "first.zip, third.zip",
+            "broken.zip: ",
+            "value=\"contest_only\" selected",
+        ] {
+            assert!(answer.body.contains(part), "{part}: {answer:#?}");
+        }
+        assert_eq!(problems(&mut admin), 0);
+        let broken: [(&str, &[u8]); 2] = [("a.zip", b"a"), ("b.zip", b"b")];
+        let answer = admin.upload_all(path, path, &fields, &broken);
+        assert_eq!(answer.status, 422, "{answer:#?}");
+        for part in ["all 2 packages", "a.zip: ", "b.zip: "] {
+            assert!(answer.body.contains(part), "{part}: {answer:#?}");
+        }
+        // The files that the message names are added.
+        let answer = admin.upload_all(path, path, &fields, &[files[0], files[2]]);
+        assert_eq!(answer.status, 303, "{answer:#?}");
+        assert_eq!(problems(&mut admin), 2);
+    });
+}

@@ -169,7 +169,7 @@ fn typed_times_are_those_of_the_zone_beside_the_field_across_daylight_saving() {
             ("thaw_at", ""),
             ("zone", zone.as_str()),
         ];
-        let sent = ada.post(&format!("{path}/rules"), &rules);
+        let sent = ada.post(&path, &rules);
         assert_eq!(sent.status, 422, "{sent:#?}");
         assert_eq!(begins(&program, contest.id), second);
 

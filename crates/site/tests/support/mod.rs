@@ -542,7 +542,18 @@ impl Browser {
         page: &str,
         path: &str,
         fields: &[(&str, &str)],
-        (name, content): (&str, &[u8]),
+        file: (&str, &[u8]),
+    ) -> Answer {
+        self.upload_all(page, path, fields, &[file])
+    }
+
+    /// Sends a form with several files, which is on a page of this site.
+    pub fn upload_all(
+        &mut self,
+        page: &str,
+        path: &str,
+        fields: &[(&str, &str)],
+        files: &[(&str, &[u8])],
     ) -> Answer {
         const BOUNDARY: &str = "a-boundary-of-the-tests";
         const DISPOSITION: &str = "Content-Disposition: form-data";
@@ -554,13 +565,16 @@ impl Browser {
             )
             .expect("memory");
         }
-        write!(
-            body,
-            "--{BOUNDARY}\r\n{DISPOSITION}; name=\"file\"; filename=\"{name}\"\r\n\r\n"
-        )
-        .expect("memory");
-        body.extend_from_slice(content);
-        write!(body, "\r\n--{BOUNDARY}--\r\n").expect("memory");
+        for (name, content) in files {
+            write!(
+                body,
+                "--{BOUNDARY}\r\n{DISPOSITION}; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+            )
+            .expect("memory");
+            body.extend_from_slice(content);
+            body.extend_from_slice(b"\r\n");
+        }
+        write!(body, "--{BOUNDARY}--\r\n").expect("memory");
         let request = self.agent.post(format!("{}{path}", self.url));
         let answer = request
             .header("cookie", self.cookie())
@@ -629,12 +643,24 @@ pub fn tag_after<'p>(page: &'p str, name: &str) -> &'p str {
     rest.split('>').next().unwrap_or_default()
 }
 
-/// Runs a test with a new site of each kind of database.
+/// Runs a test with a new site of each kind of database. In a part of all tests (.ci/rotation), one
+/// of the databases has its turn.
 pub fn with_each(test: impl Fn(Site)) {
-    test(Site::start(None));
-    match postgres::database() {
-        Ok(url) => test(Site::start(Some(url))),
-        Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
+    with_each_database(|database| test(Site::start(database)));
+}
+
+/// Runs a test with SQLite (`None`) and with the address of a new database of PostgreSQL, or with
+/// the one that has its turn (see [`with_each`]).
+pub fn with_each_database(test: impl Fn(Option<String>)) {
+    let variant = millibox_tests::rotating_variant(2);
+    if variant != Some(1) {
+        test(None);
+    }
+    if variant != Some(0) {
+        match postgres::database() {
+            Ok(url) => test(Some(url)),
+            Err(reason) => eprintln!("SKIPPED with PostgreSQL: {reason}"),
+        }
     }
 }
 

@@ -155,7 +155,9 @@ impl View<'_> {
                     counts: true,
                     initial: brief.initial_verdict,
                     full: brief.verdict,
-                    score: brief.score.map(Score),
+                    score: brief
+                        .score
+                        .map(|score| Score(score).scaled(brief.max_score, problem.max_points)),
                 });
             }
         }

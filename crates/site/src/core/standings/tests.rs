@@ -41,6 +41,7 @@ pub fn problem(id: i64, round_id: i64) -> RoundProblem {
         final_method: FinalMethod::Best,
         reveal: Reveal::Nothing,
         colour: String::new(),
+        max_points: None,
         allow_judge: true,
         begins: at(100),
         ends: at(400),
@@ -82,6 +83,7 @@ pub fn brief(id: i64, participant_id: i64, minute: i64, verdict: Option<Verdict>
         initial_verdict: verdict,
         verdict,
         score: verdict.map(|verdict| if verdict == Verdict::Accepted { 100 } else { 0 }),
+        max_score: Some(100),
         group_scores: None,
     }
 }
@@ -187,6 +189,49 @@ fn best_subtasks_of_all_submissions_are_added_where_points_are_shown() {
             table.rows[0].total,
             Total::Points(Score(expected.unwrap_or(0)))
         );
+    }
+}
+
+#[test]
+fn points_of_a_round_replace_those_of_the_package() {
+    let wrong = Some(Verdict::WrongAnswer);
+    let points = |points: i64| points * super::super::score::UNIT;
+    let of = |id, minute, groups: &str, score, max| Brief {
+        score: Some(points(score)),
+        max_score: Some(points(max)),
+        group_scores: Some(groups.to_owned()),
+        ..brief(id, 1, minute, wrong)
+    };
+    let groups = [r#"{"1":1000000,"2":0}"#, r#"{"1":0,"2":1000000}"#];
+    let mut data = Data {
+        rounds: vec![round(1, Mode::Points)],
+        problems: vec![problem(1, 1)],
+        participants: vec![entry(1)],
+        submissions: vec![of(1, 110, groups[0], 1, 3), of(2, 120, groups[1], 1, 3)],
+        ..Data::default()
+    };
+    // Method, points of the round; hundredths of a point in the ranking. Thirds are rounded once:
+    // after the subtasks are added.
+    let table = [
+        (FinalMethod::Best, None, 100),
+        (FinalMethod::Best, Some(10), 333),
+        (FinalMethod::LastCompiling, Some(10), 333),
+        (FinalMethod::Subtasks, None, 200),
+        (FinalMethod::Subtasks, Some(10), 667),
+    ];
+    for (method, worth, hundredths) in table {
+        data.problems[0].final_method = method;
+        data.problems[0].max_points = worth;
+        let found = tables(&data, &public(&[1]), at(500))[0].rows[0].total;
+        let expected = Score(hundredths * points(1) / 100);
+        assert_eq!(found, Total::Points(expected), "{method:?} {worth:?}");
+    }
+    // A new version of the package has more points, so the old full result stays the best one.
+    data.submissions = vec![of(1, 110, "{}", 3, 3), of(2, 120, "{}", 4, 8)];
+    for method in [FinalMethod::Best, FinalMethod::Subtasks] {
+        data.problems[0].final_method = method;
+        let found = tables(&data, &public(&[1]), at(500))[0].rows[0].total;
+        assert_eq!(found, Total::Points(Score(points(10))), "{method:?}");
     }
 }
 

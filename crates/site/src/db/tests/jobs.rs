@@ -78,8 +78,9 @@ fn job_that_was_stopped_or_leased_again_cannot_end() {
         let second = claim(db).await.unwrap();
         assert_eq!((second.id, second.attempt), (id, 2));
         assert!(!end(db, &first).await);
-        assert!(!job::renew(db, id, 1, later).await.unwrap());
-        assert!(job::renew(db, id, 2, later).await.unwrap());
+        assert_eq!(job::renew(db, id, 1, later).await.unwrap(), None);
+        let renewed = job::renew(db, id, 2, later).await.unwrap();
+        assert_eq!(renewed, Some(State::Running));
         let mut tx = db.begin().await.unwrap();
         assert!(!job::restart(&mut tx, id).await.unwrap());
         assert!(job::cancel(&mut tx, id, NOW).await.unwrap());
@@ -87,16 +88,92 @@ fn job_that_was_stopped_or_leased_again_cannot_end() {
         tx.commit().await.unwrap();
         assert!(!end(db, &second).await && claim(db).await.is_none());
         let mut tx = db.begin().await.unwrap();
+        assert!(job::stopped(&mut tx, &second, NOW).await.unwrap());
         assert!(job::restart(&mut tx, id).await.unwrap());
         tx.commit().await.unwrap();
         let third = claim(db).await.unwrap();
-        assert_eq!(job::release(db).await.unwrap(), 1);
+        assert_eq!(job::release(db, NOW).await.unwrap(), 1);
         assert!(!end(db, &third).await);
         let lines = ["one".to_owned(), "two".to_owned(), "three".to_owned()];
         job::write(db, id, &lines, NOW).await.unwrap();
         let found = job::lines(db, id, 2).await.unwrap();
         let found: Vec<&str> = found.iter().map(|line| line.line.as_str()).collect();
         assert_eq!(found, ["two", "three"]);
+    });
+}
+
+async fn state_of(db: &Db, id: i64) -> State {
+    job::by_id(db, id).await.unwrap().unwrap().state
+}
+
+async fn cancel(db: &Db, id: i64) -> bool {
+    let mut tx = db.begin().await.unwrap();
+    let cancelled = job::cancel(&mut tx, id, NOW).await.unwrap();
+    tx.commit().await.unwrap();
+    cancelled
+}
+
+async fn restart(db: &Db, id: i64) -> bool {
+    let mut tx = db.begin().await.unwrap();
+    let restarted = job::restart(&mut tx, id).await.unwrap();
+    tx.commit().await.unwrap();
+    restarted
+}
+
+#[test]
+fn stopped_job_keeps_its_keys_until_its_programs_have_ended() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::Teacher).await;
+        let work = Work::ResetLimits { problem: 1 };
+        let id = add(db, ada, &work).await;
+        let first = claim(db).await.unwrap();
+        assert!(cancel(db, id).await);
+        let next = add(db, ada, &work).await;
+        assert!(claim(db).await.is_none(), "the programs still run");
+        // A restart before the end would lose the stop.
+        assert!(!restart(db, id).await && !cancel(db, id).await);
+        let later = NOW.after(2 * LEASE);
+        let renewed = job::renew(db, id, first.attempt, later).await.unwrap();
+        assert_eq!(renewed, Some(State::Stopping));
+        assert_eq!(job::expire(db, NOW.after(LEASE)).await.unwrap(), 0);
+        assert_eq!(
+            state_of(db, id).await,
+            State::Stopping,
+            "it has a new lease"
+        );
+        assert!(!end(db, &first).await, "it stores nothing");
+        let mut tx = db.begin().await.unwrap();
+        assert!(job::stopped(&mut tx, &first, NOW).await.unwrap());
+        assert!(!job::stopped(&mut tx, &first, NOW).await.unwrap());
+        tx.commit().await.unwrap();
+        assert_eq!(state_of(db, id).await, State::Cancelled);
+        let second = claim(db).await.unwrap();
+        assert_eq!(second.id, next);
+        assert!(restart(db, id).await);
+        assert!(claim(db).await.is_none(), "the next job runs");
+        assert!(end(db, &second).await);
+        assert_eq!(claim(db).await.unwrap().attempt, 2);
+    });
+}
+
+#[test]
+fn stopped_job_stays_stopped_when_the_site_restarts_or_its_lease_ends() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::Teacher).await;
+        let work = Work::ResetLimits { problem: 1 };
+        for restarts in [true, false] {
+            let id = add(db, ada, &work).await;
+            claim(db).await.unwrap();
+            assert!(cancel(db, id).await);
+            let queued = if restarts {
+                job::release(db, NOW).await
+            } else {
+                job::expire(db, NOW.after(2 * LEASE)).await
+            };
+            assert_eq!(queued.unwrap(), 0);
+            assert_eq!(state_of(db, id).await, State::Cancelled);
+            assert!(claim(db).await.is_none());
+        }
     });
 }
 

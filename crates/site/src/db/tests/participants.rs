@@ -3,10 +3,18 @@
 use super::super::*;
 use super::*;
 
+/// The contest of a round's problem. Databases of earlier versions do not have all columns of the
+/// records.
+pub async fn contest_of(db: impl Executor, round_problem: i64) -> i64 {
+    let sql = "SELECT contest_id FROM round JOIN round_problem ON round_id = round.id
+         WHERE round_problem.id = $1";
+    let rows = db.rows(sql, values![round_problem]).await.unwrap();
+    rows[0].get("contest_id").unwrap()
+}
+
 /// The participant on whose behalf a user submits to a problem of a contest.
 pub async fn of_problem(tx: &mut Tx, round_problem: i64, user: i64) -> i64 {
-    let problem = contest::round_problem(&mut *tx, round_problem).await;
-    let contest = problem.unwrap().unwrap().contest_id;
+    let contest = contest_of(&mut *tx, round_problem).await;
     // Databases of earlier versions do not have all columns of a participant.
     let sql = "SELECT id FROM participant WHERE contest_id = $1 AND (user_id = $2 OR id IN
             (SELECT participant_id FROM team_member WHERE contest_id = $1 AND user_id = $2))

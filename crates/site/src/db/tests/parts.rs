@@ -9,8 +9,7 @@ pub(crate) async fn contest_with(db: &Db, count: usize) -> (i64, Vec<(i64, i64)>
     let owner = add_user(db, "owner", Role::User).await;
     let sum = add_problem(db, owner, Visibility::Private).await;
     let attached = add_round_problem(db, sum).await;
-    let found = contest::round_problem(db, attached).await.unwrap();
-    let contest = found.unwrap().contest_id;
+    let contest = participants::contest_of(db, attached).await;
     let mut all = Vec::new();
     for _ in 0..count {
         all.push(submit(db, owner, sum, Some(attached)).await);

@@ -9,7 +9,7 @@ use crate::db::api_token::Scope;
 use crate::db::clarification::Audience;
 use crate::http::contests::clarifications::{self, Choice};
 use crate::http::contests::contest_files;
-use crate::http::contests::ranking;
+use crate::http::contests::ranking::{self, Look, Looked};
 use crate::http::contests::view::ContestView;
 use crate::http::web::context::Ctx;
 use crate::http::web::mistake::Mistake;
@@ -209,5 +209,6 @@ pub async fn ranking(
     headers: HeaderMap,
 ) -> Answer<Response> {
     let session = caller.session;
-    Ok(ranking::json(Ctx { app, session }, Path(id), Query(choice), headers).await?)
+    let look = Look::of(&app, &session, id, choice).await?;
+    Ok(ranking::json(Looked(Ctx { app, session }, look), headers).await?)
 }

@@ -190,6 +190,8 @@ pub struct Submission {
     pub submitted_at: Option<String>,
     /// Whether it is ignored in rankings.
     pub ignored: bool,
+    /// Whether it was made for practice after the round, and counts in no ranking.
+    pub practice: bool,
     /// Whether a result that the caller may see is still missing. This includes failures of the
     /// judge that its staff must resolve.
     pub pending: bool,
@@ -201,9 +203,9 @@ pub struct Submission {
     pub initial_verdict: Option<String>,
     /// The verdict, such as `accepted`; absent until it is known and may be shown.
     pub verdict: Option<String>,
-    /// The points.
+    /// The points. In a round that sets the points of the problem, they are scaled to these.
     pub score: Option<f64>,
-    /// The maximum points.
+    /// The maximum points, in the same way.
     pub max_score: Option<f64>,
 }
 
@@ -226,6 +228,7 @@ impl Submission {
             language: one.language.clone(),
             submitted_at: one.submitted_at.rfc3339(),
             ignored: one.kind == crate::db::submission::Kind::Ignored,
+            practice: one.kind == crate::db::submission::Kind::Practice,
             pending: one.awaits_result(visible),
             cancelled: is_cancelled && visible.initial,
             judge_error: is_fault && visible.faults,
@@ -237,8 +240,14 @@ impl Submission {
                 .verdict
                 .filter(|_| visible.verdict && is_done)
                 .map(|it| it.text().to_owned()),
-            score: one.score.filter(|_| visible.score).map(points),
-            max_score: one.max_score.filter(|_| visible.score).map(points),
+            score: one
+                .points()
+                .filter(|_| visible.score)
+                .map(|it| points(it.0)),
+            max_score: one
+                .most_points()
+                .filter(|_| visible.score)
+                .map(|it| points(it.0)),
         }
     }
 }
@@ -304,9 +313,9 @@ impl From<StoredTest> for Test {
 pub struct Group {
     /// The name.
     pub name: String,
-    /// The points.
+    /// The points, as the package defines them.
     pub score: Option<f64>,
-    /// The maximum points.
+    /// The maximum points, as the package defines them.
     pub max_score: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-// The clock of the server, countdowns, addresses to copy, and tables that can be scrolled with the
+// The clock of the server, countdowns, samples to copy, and tables that can be scrolled with the
 // keyboard.
 
 const clock = document.getElementById('clock');
@@ -67,6 +67,27 @@ function markScrollers() {
     place.toggleAttribute('tabindex', isWide);
     if (isWide) place.tabIndex = 0;
   }
+}
+
+// Copies the text beside a button. Without a secure connection, browsers have no clipboard, so the
+// text is selected and copied as if by the user.
+async function copyText(button) {
+  const part = button.closest('[data-copied]');
+  const text = part.querySelector('pre');
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text.textContent);
+  } else {
+    getSelection().selectAllChildren(text);
+    document.execCommand('copy');
+  }
+  const status = part.querySelector('[role=status]');
+  status.textContent = part.dataset.copied;
+  setTimeout(() => { status.textContent = ''; }, 3000);
+}
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  button.hidden = false;
+  button.addEventListener('click', () => copyText(button));
 }
 
 tick();

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::core::access;
 use crate::core::time::Time;
 use crate::db::contest::{self, MemberRole};
-use crate::db::{class, participant};
+use crate::db::{Tx, class, participant};
 use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::Page;
 use crate::http::web::mistake::Mistake;
@@ -54,19 +54,27 @@ pub async fn add(
 ) -> Page {
     let id = view.contest.id;
     let mut tx = app.db.begin().await?;
-    let found = class::by_id(&mut tx, form.class).await?;
+    join(&mut tx, &session, id, form.class, Time::now()).await?;
+    tx.commit().await?;
+    Ok(Redirect::to(&format!("/contests/{id}/members")).into_response())
+}
+
+/// Makes all members of a class contestants.
+///
+/// # Errors
+/// The viewer does not manage the class.
+pub async fn join(tx: &mut Tx, session: &Session, contest: i64, class: i64, now: Time) -> Page<()> {
+    let found = class::by_id(&mut *tx, class).await?;
     let found = found.filter(|one| access::class(session.viewer(), one.owner_id));
     let found = found.ok_or(Mistake::UnknownClass)?;
-    let now = Time::now();
-    for one in class::members(&mut tx, found.id).await? {
-        contest::join(&mut tx, id, one.id, MemberRole::Contestant, now).await?;
-        if contest::role(&mut tx, id, one.id).await? == Some(MemberRole::Contestant) {
-            let entry = participant::ensure(&mut tx, id, one.id, false).await?;
+    for one in class::members(&mut *tx, found.id).await? {
+        contest::join(tx, contest, one.id, MemberRole::Contestant, now).await?;
+        if contest::role(&mut *tx, contest, one.id).await? == Some(MemberRole::Contestant) {
+            let entry = participant::ensure(tx, contest, one.id, false).await?;
             if entry.user_id == Some(one.id) && entry.group_name.is_empty() {
-                participant::set_group(&mut tx, entry.id, &found.name).await?;
+                participant::set_group(tx, entry.id, &found.name).await?;
             }
         }
     }
-    tx.commit().await?;
-    Ok(Redirect::to(&format!("/contests/{id}/members")).into_response())
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! One form for a contest, its first round and the problems of the round.
 
-use super::{Fields, check, inputs};
+use super::{Fields, check, class_entry, inputs};
 use crate::app::App;
 use crate::core::finals::{FinalMethod, Reveal};
 use crate::core::label;
@@ -10,7 +10,7 @@ use crate::core::zone::Zone;
 use crate::db::contest::{
     self, MemberRole, Mode, RoundFields, RoundProblemFields, RoundRules, Visibility,
 };
-use crate::db::problem;
+use crate::db::{class, problem};
 use crate::http::problems::problem_list::find as find_problems;
 use crate::http::problems::{self, MAX_NAME};
 use crate::http::web::context::Ctx;
@@ -28,8 +28,12 @@ use maud::{Markup, html};
 
 /// The penalty of a new round, in minutes.
 const PENALTY_MINUTES: i64 = 20;
+/// The maximum number of problems of a list that is shown without being opened.
+const FEW_PROBLEMS: usize = 12;
 /// The maximum number of problems that the form adds.
 const MAX_PROBLEMS: usize = 50;
+/// The maximum number of classes whose members the form adds.
+const MAX_CLASSES: usize = 50;
 
 /// `GET /contests/new`.
 pub async fn form(Ctx { app, session }: Ctx) -> Page {
@@ -52,6 +56,7 @@ async fn round_inputs(app: &App, session: &Session) -> Page<Markup> {
     let (zone, name) = (text::zone(), t::ContestFirstRoundName.plain());
     let search = Search::default();
     let problems = find_problems(&app.db, session.viewer(), 0, &search, PAGE_ROWS).await?;
+    let classes = class::list(&app.db, session.user_id()?, session.viewer().is_admin()).await?;
     Ok(html! {
         fieldset {
             legend { (t::ContestFirstRound) }
@@ -69,7 +74,7 @@ async fn round_inputs(app: &App, session: &Session) -> Page<Markup> {
                 label.check { input type="radio" name="mode" value="icpc"; (t::RulesModeIcpc) }
             }
             @if !problems.is_empty() {
-                details {
+                details open[problems.len() <= FEW_PROBLEMS] {
                     summary { (t::ContestFirstProblems) }
                     div.choices { @for one in &problems {
                         label.check {
@@ -78,6 +83,18 @@ async fn round_inputs(app: &App, session: &Session) -> Page<Markup> {
                         }
                     } }
                 }
+            }
+        }
+        @if !classes.is_empty() {
+            fieldset {
+                legend { (t::Classes) }
+                div.choices { @for one in &classes {
+                    label.check {
+                        input type="checkbox" name="classes" value=(one.id);
+                        (one.name) " (" (one.members) ")"
+                    }
+                } }
+                p.hint { (t::MembersClassHint) }
             }
         }
     })
@@ -150,11 +167,20 @@ pub async fn create(Ctx { app, session }: Ctx, Form(form): Form<Repeated>) -> Pa
     let zone = fields.time_zone()?.flatten();
     let round = read_round(&form)?;
     let problems = read_problems(&app, &session, &form).await?;
+    let classes = form.all("classes").take(MAX_CLASSES).map(str::parse::<i64>);
+    let mut classes: Vec<i64> = classes
+        .collect::<Result<_, _>>()
+        .map_err(|_| PageError::NotFound)?;
+    classes.sort_unstable();
+    classes.dedup();
     let now = Time::now();
     let mut tx = app.db.begin().await?;
     let id = contest::insert(&mut tx, fields.name.trim(), fields.visibility, now).await?;
     contest::set_time_zone(&mut tx, id, zone.as_ref().map(Zone::name)).await?;
     contest::join(&mut tx, id, user, MemberRole::Owner, now).await?;
+    for class in classes {
+        class_entry::join(&mut tx, &session, id, class, now).await?;
+    }
     let Some((fields, mode)) = round else {
         tx.commit().await?;
         return Ok(Redirect::to(&format!("/contests/{id}/edit")).into_response());

@@ -13,7 +13,7 @@
 //! | `members`, `class_entry` | members and entry links; classes that become members |
 //! | `news` | new answers in all contests of a user |
 //! | `participants`, `clocks` | users and teams, and their own times |
-//! | `ranking` | the ranking and the statistics |
+//! | `ranking` | the ranking, the statistics and the certificates |
 //! | `clarifications`, `notices` | questions, answers and announcements; their news |
 //! | `balloons`, `prints` | balloons for solved problems; the queue of the printer |
 //! | `contest_files` | files of contests |
@@ -92,6 +92,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/contests/{id}/ranking/live", get(ranking::live))
         .route("/contests/{id}/projector", get(ranking::projector))
         .route("/contests/{id}/statistics", get(ranking::statistics))
+        .route("/contests/{id}/certificates", get(ranking::certificates))
         .route("/ranking-rows/{participant}", get(ranking::row_style))
         .route(
             "/contests/{id}/participants",
@@ -122,7 +123,10 @@ pub fn routes() -> Router<Arc<App>> {
         )
         .route("/contests/{id}/classes", post(class_entry::add))
         .route("/contests/{id}/sources.zip", get(sources::archive))
-        .route("/contests/{id}/similar", get(sources::similar))
+        .route(
+            "/contests/{id}/similar",
+            get(sources::similar).post(sources::compare),
+        )
         .route("/contests/{id}/link", post(members::make_link))
         .route("/contests/{id}/link/delete", post(members::delete_link))
         .route(
@@ -131,15 +135,26 @@ pub fn routes() -> Router<Arc<App>> {
         )
         .route("/rounds/{id}", get(rounds::show).post(rounds::edit))
         .route("/rounds/{id}/problems", post(rounds::attach))
-        .route("/rounds/{id}/rules", post(rules::edit))
         .route("/rounds/{id}/extend", post(extension::extend))
         .route("/rounds/{id}/thaw", post(rules::thaw))
         .route("/rounds/{id}/start", post(clocks::start))
+        .route(
+            "/rounds/{id}/virtual",
+            get(ranking::virtual_run::show).post(ranking::virtual_run::start),
+        )
         .route("/round-problems/{id}", get(rounds::problem))
         .route("/round-problems/{id}/edit", post(rounds::edit_problem))
         .route("/round-problems/{id}/move", post(rounds::move_problem))
         .route("/round-problems/{id}/colour", post(rules::set_colour))
         .route("/round-problems/{id}/files/{name}", get(rounds::file))
+        .route(
+            "/round-problems/{id}/editorial",
+            get(rounds::show_editorial),
+        )
+        .route(
+            "/round-problems/{id}/editorial/{name}",
+            get(rounds::editorial_file),
+        )
         .merge(communication())
 }
 

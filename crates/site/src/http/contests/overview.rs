@@ -5,11 +5,13 @@
 
 use super::clocks;
 use super::notices::notices;
+use super::ranking::virtual_run;
 use super::view::{ContestView, Viewed};
 use crate::app::App;
 use crate::core::participant::{OwnTimes, next_opening};
 use crate::core::spread::spread;
 use crate::core::time::Time;
+use crate::core::virtual_run::length;
 use crate::core::visibility::{Mark, Relation, Rules, mark, visible};
 use crate::db::contest::{self, Round, RoundProblem};
 use crate::db::submission;
@@ -27,7 +29,7 @@ use axum::response::sse::Event;
 use futures_util::{Stream, stream};
 use maud::{Markup, Render, html};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +46,8 @@ struct Overview {
     problems: Vec<RoundProblem>,
     /// How the participant stands, by problem.
     marks: HashMap<i64, Mark>,
+    /// The rounds in which the viewer may take part virtually.
+    past: HashSet<i64>,
 }
 
 impl Overview {
@@ -51,9 +55,18 @@ impl Overview {
         let id = view.contest.id;
         let rounds = contest::rounds(&app.db, id).await?.into_iter();
         let rounds = rounds.map(|round| (view.times(round.id, round.schedule()), round));
+        let rounds: Vec<(OwnTimes, Round)> = rounds.collect();
         let problems = contest::problems(&app.db, id).await?;
+        let mut past = HashSet::new();
+        for (_, round) in &rounds {
+            let schedule = round.schedule();
+            if length(schedule).is_some() && view.practises(app, schedule, round.freeze()).await? {
+                past.insert(round.id);
+            }
+        }
         Ok(Overview {
-            rounds: rounds.collect(),
+            rounds,
+            past,
             marks: Overview::marks(app, view, &problems).await?,
             problems,
         })
@@ -182,6 +195,9 @@ impl Overview {
                 }
                 @if view.access.take_part && !view.access.manage {
                     (clocks::start_form(view, round, times, now))
+                }
+                @if self.past.contains(&round.id) {
+                    p { a href=(virtual_run::path(round.id)) { (t::VirtualTitle) } }
                 }
                 @if view.access.manage {
                     p { a.button.second href={ "/rounds/" (round.id) } { (t::ContestChangeRound) } }

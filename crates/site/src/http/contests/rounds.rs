@@ -10,17 +10,18 @@ use crate::core::label::{MAX_LABEL, are_equal};
 use crate::core::package::Manifest;
 use crate::core::search::Search;
 use crate::core::time::Time;
-use crate::db::contest::{self, Round, RoundFields, RoundProblem, RoundProblemFields};
+use crate::db::contest::{self, Mode, Round, RoundFields, RoundProblem, RoundProblemFields};
 use crate::db::problem::{self, Problem};
 use crate::db::{self, Tx};
 use crate::http::problems::problem_list::{find as find_problems, search_form};
-use crate::http::problems::{self, MAX_NAME, StatementChoice, shown_statement};
+use crate::http::problems::{self, MAX_NAME, StatementChoice, editorial, shown_statement};
 use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{PAGE_ROWS, check_name, select, statement};
 use crate::http::web::repeated::Repeated;
+use crate::http::web::session::Session;
 use crate::http::web::zones::{form_zone, read_time, time_input, zone_field};
 use crate::text::{self, t};
 use axum::extract::{Form, Path, Query};
@@ -34,6 +35,9 @@ const METHODS: [(&str, &dyn Render); 3] = [
     ("subtasks", &t::RoundMethodSubtasks),
     ("last_compiling", &t::RoundMethodLast),
 ];
+
+/// The most points that a round gives for a problem.
+const MAX_POINTS: i64 = 10_000;
 
 /// The fields of a round, as the form sends them.
 #[derive(Deserialize)]
@@ -81,6 +85,20 @@ pub fn inputs(round: Option<&Round>) -> Markup {
 }
 
 impl Fields {
+    /// An empty field opens something, so a missing one is an error.
+    fn of(form: &Repeated) -> Page<Fields> {
+        let text = |name| Ok::<_, PageError>(form.required(name)?.to_owned());
+        Ok(Fields {
+            name: text("name")?,
+            begins: text("begins")?,
+            ends: text("ends")?,
+            full_results: text("full_results")?,
+            ranking_from: text("ranking_from")?,
+            ranking_hidden: form.get("ranking_hidden").map(str::to_owned),
+            zone: form.text("zone").to_owned(),
+        })
+    }
+
     /// Reads the fields of a new round, or the changed fields of a round.
     fn read(&self, round: Option<&Round>) -> Page<RoundFields> {
         check_name(&self.name, MAX_NAME)?;
@@ -130,12 +148,16 @@ pub async fn show(
         (view.top(&session, Some(&round.name)))
         h2 { (round.name) }
         (super::extension::form(&round, Time::now()))
-        form.fields method="post" { (inputs(Some(&round))) button { (t::Save) } }
+        form.fields method="post" {
+            (inputs(Some(&round)))
+            (super::rules::inputs(&app, &round, view.access).await?)
+            button { (t::RoundSave) }
+        }
+        (super::rules::thaw_form(&round, view.access))
         form.actions method="post" action={ "/rounds/" (id) "/copy" } {
             button.second { (t::RoundCopy) }
             a href={ "/rounds/" (id) "/delete" } { (t::RoundDelete) }
         }
-        (super::rules::forms(&app, &round, view.access).await?)
         h2 { (t::Problems) }
         (order(problems.iter().filter(|one| one.round_id == id)))
         h2 #add { (t::ProblemsAdd) }
@@ -245,20 +267,31 @@ pub async fn move_problem(
     Ok(Redirect::to(&format!("/rounds/{}#problems", problem.round_id)).into_response())
 }
 
-/// `POST /rounds/{id}`.
+/// `POST /rounds/{id}`: all settings of a round. A form without the name or without the mode keeps
+/// the settings of that part.
 pub async fn edit(
-    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(fields)): Checked<
+    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(form)): Checked<
         ManagedRound,
-        Form<Fields>,
+        Form<Repeated>,
     >,
 ) -> Page {
     let id = round.id;
-    let fields = fields.read(Some(&round))?;
     let mut tx = app.db.begin().await?;
-    contest::update_round(&mut tx, id, &fields).await?;
+    let stored = contest::round(&mut tx, id).await?;
+    let mut round = stored.ok_or(PageError::NotFound)?;
+    if form.get("name").is_some() {
+        let fields = Fields::of(&form)?.read(Some(&round))?;
+        contest::update_round(&mut tx, id, &fields).await?;
+        (round.begins, round.ends) = (fields.begins, fields.ends);
+        // Otherwise the rules of the form are checked.
+        if form.get("mode").is_none() {
+            super::rules::check_times(round.mode, round.window_seconds, &round)?;
+        }
+    }
+    super::rules::set(&mut tx, &app, &form, &round, view.access).await?;
     tx.commit().await?;
     app.live.contest_changed(view.contest.id);
-    Ok(Redirect::to(&format!("/contests/{}", view.contest.id)).into_response())
+    Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
 }
 
 /// The fields of `POST /rounds/{id}/problems`.
@@ -320,10 +353,14 @@ pub async fn problem(
     let id = problem.id;
     let manifest = manifest(&app, &problem).await?;
     let files = format!("/round-problems/{id}/files");
-    let text = shown_statement(&app, session.party(), &manifest, &files, &choice).await?;
+    let mut text = shown_statement(&app, session.party(), &manifest, &files, &choice).await?;
+    text.max_points = problem.max_points;
     let title = format!("{} {}", problem.label, problem.name);
     let is_open = view.submits(&problem);
     let times = view.times(problem.round_id, problem.schedule());
+    let reader = reader(&session, &view, &problem);
+    let practises = view.practises_problem(&app, &problem).await?;
+    let has_editorial = editorial::is_offered(&app, reader, &manifest).await?;
     let main = html! {
         (view.top(&session, Some(&title)))
         h2 { (title) }
@@ -337,10 +374,31 @@ pub async fn problem(
                 }
             }
         }
+        @if practises && !is_open {
+            p.actions {
+                a.button.second href={ "/round-problems/" (id) "/submit" } { (t::PracticeSubmit) }
+            }
+        }
+        @if has_editorial { (editorial::link(&format!("/round-problems/{id}"))) }
         (statement(&manifest, &text, &files))
+        @if is_open && !view.access.manage { (file_form(id)) }
         @if view.access.manage { (settings(&app, &problem).await?) }
     };
     Ok(page(&session, &title, main).into_response())
+}
+
+/// A form for a file, whose extension states the language. The page of the form for submissions
+/// shows a file that was rejected.
+fn file_form(id: i64) -> Markup {
+    html! {
+        h2 { (t::SubmitFileTitle) }
+        form.inline method="post" enctype="multipart/form-data"
+            action={ "/round-problems/" (id) "/submit" } {
+            input type="hidden" name="language" value="";
+            label { (t::SubmitFile) input type="file" name="file" required; }
+            button.main { (t::Submit) }
+        }
+    }
 }
 
 async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
@@ -360,6 +418,12 @@ async fn settings(app: &App, problem: &RoundProblem) -> Page<Markup> {
                 } }
             }
             (select("final_method", t::RoundFinalMethod, &METHODS, problem.final_method.text()))
+            @if problem.mode == Mode::Points {
+                label { (t::RoundProblemPoints)
+                    input name="max_points" type="number" min="1" max=(MAX_POINTS)
+                        value=[problem.max_points]; }
+                p.hint { (t::RoundProblemPointsHint) }
+            }
             (feedback::choice(problem.reveal))
             (submission_rules::inputs(&rules, &app.languages, true))
             button { (t::Save) }
@@ -410,8 +474,14 @@ pub async fn edit_problem(
             .ok_or(PageError::Malformed)?,
         reveal: Reveal::of_text(form.text("reveal")).ok_or(PageError::Malformed)?,
     };
+    // Only the form of a round with points has the field.
+    let max_points = match form.get("max_points") {
+        Some(_) => form.number("max_points", MAX_POINTS)?,
+        None => problem.max_points,
+    };
     let mut tx = app.db.begin().await?;
     check_label(&mut tx, problem.round_id, Some(id), &fields.label).await?;
+    contest::set_max_points(&mut tx, id, max_points).await?;
     contest::update_round_problem(&mut tx, id, &fields).await?;
     if let Some(rules) = rules {
         db::submission_rules::set_of_problem(&mut tx, id, &rules).await?;
@@ -434,6 +504,45 @@ pub async fn file(Ctx { app, session }: Ctx, Path((id, name)): Path<(i64, String
     let (_, problem) = ContestView::of_problem(&app, &session, id).await?;
     let manifest = manifest(&app, &problem).await?;
     problems::package_file(&app, &manifest, &name).await
+}
+
+/// The viewer of a contest's problem.
+fn reader(session: &Session, view: &ContestView, problem: &RoundProblem) -> editorial::Reader {
+    let role = match view.access.manage {
+        true => editorial::Role::Staff,
+        false => editorial::Role::Other,
+    };
+    editorial::Reader::new(session, problem.problem_id, role, Some(problem.round_id))
+}
+
+/// `GET /round-problems/{id}/editorial`.
+pub async fn show_editorial(
+    ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem,
+    Query(choice): Query<StatementChoice>,
+) -> Page {
+    let manifest = manifest(&app, &problem).await?;
+    let root = format!("/round-problems/{}", problem.id);
+    let reader = reader(&session, &view, &problem);
+    let party = session.party();
+    let content = editorial::content(&app, party, reader, &manifest, &root, &choice).await?;
+    let title = format!("{} {}", problem.label, problem.name);
+    let main = html! {
+        (view.top(&session, Some(&t::Editorial)))
+        h2 { a href=(root) { (title) } ": " (t::Editorial) }
+        (content)
+    };
+    Ok(page(&session, t::Editorial, main).into_response())
+}
+
+/// `GET /round-problems/{id}/editorial/{name}`.
+pub async fn editorial_file(
+    Ctx { app, session }: Ctx,
+    Path((id, name)): Path<(i64, String)>,
+) -> Page {
+    let (view, problem) = ContestView::of_problem(&app, &session, id).await?;
+    let manifest = manifest(&app, &problem).await?;
+    let reader = reader(&session, &view, &problem);
+    editorial::file(&app, reader, &manifest, &name).await
 }
 
 #[cfg(test)]

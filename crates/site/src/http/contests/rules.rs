@@ -1,19 +1,20 @@
-//! The scoring of a round: mode, penalty, freeze, and personal time.
+//! The scoring of a round: mode, penalty, freeze, and personal time. Its inputs are a part of the
+//! round's form.
 
 use super::submission_rules;
 use super::view::{ManagedProblem, ManagedRound};
 use crate::app::App;
 use crate::core::access::ContestAccess;
 use crate::core::time::Time;
-use crate::db;
 use crate::db::contest::{self, Mode, Round, RoundProblem, RoundRules};
+use crate::db::{self, Tx};
 use crate::http::web::context::{Checked, Ctx};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::time;
 use crate::http::web::refusal::Refusal;
 use crate::http::web::repeated::Repeated;
-use crate::http::web::zones::{form_zone, read_time, time_input, zone_field};
+use crate::http::web::zones::{form_zone, read_time, time_input};
 use crate::text::{self, t};
 use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
@@ -25,8 +26,8 @@ const MODES: [(&str, &dyn Render); 2] =
 /// The largest penalty and the longest personal time, in minutes.
 const MAX_MINUTES: i64 = 60 * 24 * 366;
 
-/// The forms on the page of a round.
-pub async fn forms(app: &App, round: &Round, access: ContestAccess) -> Page<Markup> {
+/// The inputs of the scoring in the form of a round, which names the zone of its times.
+pub async fn inputs(app: &App, round: &Round, access: ContestAccess) -> Page<Markup> {
     let rules = db::submission_rules::of_round(&app.db, round.id).await?;
     Ok(markup(
         round,
@@ -36,38 +37,50 @@ pub async fn forms(app: &App, round: &Round, access: ContestAccess) -> Page<Mark
 }
 
 fn markup(round: &Round, access: ContestAccess, submissions: Markup) -> Markup {
-    let now = Time::now();
     let window = round.window_seconds.map(|seconds| seconds / 60);
+    // A freeze is common in ICPC mode, and also possible in the other mode.
+    let is_frozen = (round.freeze_at, round.thaw_at) != (Time::NEVER, Time::NEVER);
+    let has_freeze = round.mode == Mode::Icpc || is_frozen;
     let zone = text::zone();
     let field = |name: &str, label: &dyn Render, value: Time| {
         time_input(&zone, (name, label), Some(value), !access.own, html! {})
     };
     html! {
-        h2 #rules { (t::RulesTitle) }
-        form.fields method="post" action={ "/rounds/" (round.id) "/rules" } {
-            fieldset {
-                legend { (t::RulesMode) }
-                @for (mode, words) in MODES {
-                    label.check {
-                        input type="radio" name="mode" value=(mode)
-                            checked[mode == round.mode.text()];
-                        (words)
-                    }
+        h3 #rules { (t::RulesTitle) }
+        fieldset {
+            legend { (t::RulesMode) }
+            @for (mode, words) in MODES {
+                label.check {
+                    input type="radio" name="mode" value=(mode)
+                        checked[mode == round.mode.text()];
+                    (words)
                 }
             }
-            label.icpc { (t::RulesPenalty)
-                input name="penalty_minutes" type="number" min="0" required
-                    value=(round.penalty_minutes); }
+        }
+        // Without `required`: browsers would not send a form whose empty field is hidden.
+        label.icpc { (t::RulesPenalty)
+            input name="penalty_minutes" type="number" min="0" value=(round.penalty_minutes); }
+        details #freeze open[has_freeze] {
+            summary { (t::RulesFreezeTitle) }
+            div.pair {
+                (field("freeze_at", &t::RulesFreeze, round.freeze_at))
+                (field("thaw_at", &t::RulesThaw, round.thaw_at))
+            }
+        }
+        details #window open[window.is_some()] {
+            summary { (t::RulesWindowTitle) }
             label { (t::RulesWindow)
                 input name="window_minutes" type="number" min="1" value=[window]; }
             p.hint { (t::RulesWindowHint) }
-            (zone_field(&zone))
-            (field("freeze_at", &t::RulesFreeze, round.freeze_at))
-            (field("thaw_at", &t::RulesThaw, round.thaw_at))
-            (submissions)
-            button { (t::RulesSave) }
         }
-        @if round.freeze().is_on(now) {
+        (submissions)
+    }
+}
+
+/// The freeze that hides results now, and the button that ends it.
+pub fn thaw_form(round: &Round, access: ContestAccess) -> Markup {
+    html! {
+        @if round.freeze().is_on(Time::now()) {
             p { (t::RulesFrozenSince { time: time(round.freeze_at) }) }
             @if access.own {
                 form method="post" action={ "/rounds/" (round.id) "/thaw" } {
@@ -78,11 +91,44 @@ fn markup(round: &Round, access: ContestAccess, submissions: Markup) -> Markup {
     }
 }
 
+/// Stores the inputs. `round` has the times of the same form. A form without the inputs changes
+/// nothing.
+pub async fn set(
+    tx: &mut Tx,
+    app: &App,
+    form: &Repeated,
+    round: &Round,
+    access: ContestAccess,
+) -> Page<()> {
+    if form.get("mode").is_some() {
+        let rules = read(form, round, access)?;
+        contest::update_rules(tx, round.id, &rules).await?;
+    }
+    if let Some(rules) = submission_rules::read(form, &app.languages)? {
+        db::submission_rules::set_of_round(tx, round.id, &rules).await?;
+    }
+    Ok(())
+}
+
+/// Checks that a round has the times that its mode and a personal time need.
+pub fn check_times(mode: Mode, window_seconds: Option<i64>, round: &Round) -> Page<()> {
+    if mode == Mode::Icpc && round.begins == Time::ALWAYS {
+        return Err(Mistake::IcpcNeedsBegin.into());
+    }
+    if window_seconds.is_some() && round.ends == Time::NEVER {
+        return Err(Mistake::PersonalTimeNeedsEnd.into());
+    }
+    Ok(())
+}
+
 fn read(form: &Repeated, round: &Round, access: ContestAccess) -> Page<RoundRules> {
     let zone = form_zone(form.text("zone"))?;
-    let time =
-        |name: &str, stored: Time| read_time(&zone, form.text(name), Some(stored), Time::NEVER);
-    let window_seconds = match form.text("window_minutes").trim() {
+    // An empty field ends the freeze, so a missing one is an error.
+    let time = |name: &str, stored: Time| -> Page<Time> {
+        let text = form.required(name)?;
+        Ok(read_time(&zone, text, Some(stored), Time::NEVER)?)
+    };
+    let window_seconds = match form.required("window_minutes")?.trim() {
         "" => None,
         text => match text.parse::<i64>() {
             Ok(minutes) if (1..=MAX_MINUTES).contains(&minutes) => Some(minutes * 60),
@@ -93,20 +139,19 @@ fn read(form: &Repeated, round: &Round, access: ContestAccess) -> Page<RoundRule
     let penalty = penalty
         .ok()
         .filter(|minutes| (0..=MAX_MINUTES).contains(minutes));
+    let mode = Mode::of_text(form.text("mode")).ok_or(PageError::Malformed)?;
     let rules = RoundRules {
-        mode: Mode::of_text(form.text("mode")).ok_or(PageError::Malformed)?,
-        penalty_minutes: penalty.ok_or(Mistake::Penalty)?,
+        mode,
+        penalty_minutes: match mode {
+            Mode::Icpc => penalty.ok_or(Mistake::Penalty)?,
+            // The form hides the field.
+            Mode::Points => round.penalty_minutes,
+        },
         freeze_at: time("freeze_at", round.freeze_at)?,
         thaw_at: time("thaw_at", round.thaw_at)?,
         window_seconds,
     };
-    let is_bounded = round.begins != Time::ALWAYS;
-    if rules.mode == Mode::Icpc && !is_bounded {
-        return Err(Mistake::IcpcNeedsBegin.into());
-    }
-    if rules.window_seconds.is_some() && round.ends == Time::NEVER {
-        return Err(Mistake::PersonalTimeNeedsEnd.into());
-    }
+    check_times(rules.mode, rules.window_seconds, round)?;
     if rules.freeze_at != Time::NEVER && rules.thaw_at < rules.freeze_at {
         return Err(Mistake::ThawOrder.into());
     }
@@ -115,27 +160,6 @@ fn read(form: &Repeated, round: &Round, access: ContestAccess) -> Page<RoundRule
         return Err(Refusal::FreezeOwner.into());
     }
     Ok(rules)
-}
-
-/// `POST /rounds/{id}/rules`.
-pub async fn edit(
-    Checked(ManagedRound(Ctx { app, .. }, view, round), Form(form)): Checked<
-        ManagedRound,
-        Form<Repeated>,
-    >,
-) -> Page {
-    let id = round.id;
-    let mut tx = app.db.begin().await?;
-    let round = contest::round(&mut tx, id).await?;
-    let round = round.ok_or(PageError::NotFound)?;
-    let rules = read(&form, &round, view.access)?;
-    contest::update_rules(&mut tx, id, &rules).await?;
-    if let Some(rules) = submission_rules::read(&form, &app.languages)? {
-        db::submission_rules::set_of_round(&mut tx, id, &rules).await?;
-    }
-    tx.commit().await?;
-    app.live.contest_changed(view.contest.id);
-    Ok(Redirect::to(&format!("/rounds/{id}")).into_response())
 }
 
 /// `POST /rounds/{id}/thaw`.

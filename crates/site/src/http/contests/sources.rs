@@ -2,23 +2,28 @@
 
 use super::view::Managed;
 use crate::app::App;
-use crate::core::similarity::{self, Entry, Pair};
+use crate::core::similarity::LEAST_PERCENT;
+use crate::core::work::Work;
 use crate::db::contest_source::{self, ContestSource};
+use crate::db::job::{self, Kind};
 use crate::db::participant;
+use crate::db::similar::{self, Similar};
+use crate::http::problems::jobs;
 use crate::http::web::context::Ctx;
 use crate::http::web::error::{InternalError, Page};
 use crate::http::web::layout::page;
+use crate::http::web::parts::time;
 use crate::http::web::refusal::Refusal;
 use crate::http::web::upload::disposition;
-use crate::text::t;
+use crate::text::{Message, t};
 use axum::body::Body;
 use axum::extract::Query;
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Seek, Write};
 use tokio_util::io::ReaderStream;
@@ -27,12 +32,8 @@ use zip::write::SimpleFileOptions;
 
 /// The maximum size of all sources in an archive, in bytes.
 const MAX_BYTES: usize = 256 << 20;
-/// The maximum number of sources that are compared. Of more, the latest are compared.
-const MAX_COMPARED: usize = 10_000;
 /// The similarity in percent from which pairs are shown, unless the viewer chooses a different one.
-const LEAST: usize = 60;
-/// The maximum number of pairs that are shown for one problem.
-const MAX_PAIRS: usize = 100;
+const LEAST: i64 = 60;
 
 /// A part of a path in an archive.
 fn plain(name: &str) -> String {
@@ -132,100 +133,93 @@ fn add(
 /// The query of the page.
 #[derive(Deserialize)]
 pub struct Choice {
-    least: Option<usize>,
+    least: Option<i64>,
 }
 
-/// A problem with its similar pairs.
-struct Found {
-    label: String,
-    pairs: Vec<Pair>,
-}
-
-/// `GET /contests/{id}/similar`.
+/// `GET /contests/{id}/similar`: the latest comparison.
 pub async fn similar(
     Managed(Ctx { app, session }, view): Managed,
     Query(choice): Query<Choice>,
 ) -> Page {
     let id = view.contest.id;
-    let least = choice.least.unwrap_or(LEAST).clamp(30, 100);
-    let mut problems: BTreeMap<(i64, i64), (String, Vec<Entry>)> = BTreeMap::new();
-    let (mut after, mut compared) = (0, 0);
-    loop {
-        let sources = contest_source::page(&app.db, id, after).await?;
-        let Some(last) = sources.last() else {
-            break;
-        };
-        after = last.id;
-        // Reading a source takes longer than other pages may keep a thread.
-        let turn = app.limits.rendering.turn(session.party()).await?;
-        let read = move || {
-            let read = sources.into_iter().map(|one| {
-                let ContestSource { id, content, .. } = &one;
-                let entry = Entry::new(*id, one.participant_id, &one.file_name, content);
-                ((one.round_id, one.round_problem_id), one.label, entry)
-            });
-            read.collect::<Vec<_>>()
-        };
-        for (key, label, entry) in turn.run(read).await? {
-            compared += 1;
-            let problem = problems.entry(key).or_insert((label, Vec::new()));
-            problem.1.push(entry);
-            if compared > MAX_COMPARED
-                && let Some((_, entries)) = problems.values_mut().max_by_key(|it| it.1.len())
-            {
-                entries.remove(0);
-                compared -= 1;
-            }
-        }
-    }
-    let turn = app.limits.rendering.turn(session.party()).await?;
-    let found = turn
-        .run(move || {
-            let found = problems.into_values().map(|(label, entries)| {
-                let mut pairs = similarity::pairs(&entries, least);
-                pairs.truncate(MAX_PAIRS);
-                Found { label, pairs }
-            });
-            found.collect::<Vec<_>>()
-        })
-        .await?;
+    let bounds = i64::try_from(LEAST_PERCENT).unwrap_or(0)..=100;
+    let least = choice.least.unwrap_or(LEAST);
+    let least = least.clamp(*bounds.start(), *bounds.end());
+    let report = similar::report(&app.db, id).await?;
+    let pairs = similar::pairs(&app.db, id, least).await?;
     let names = names(&app, id).await?;
+    let is_old = match &report {
+        Some(report) => contest_source::last(&app.db, id).await? > report.last_submission,
+        None => false,
+    };
+    let job = job::open_of_contest(&app.db, id, Kind::CompareSources).await?;
+    let words: &dyn Message = match report {
+        Some(_) => &t::SimilarAgain,
+        None => &t::SimilarCompare,
+    };
     let main = html! {
         (view.top(&session, Some(&t::Similar)))
         h2 { (t::Similar) }
-        p.hint { (t::SimilarHint { least }) }
-        form.inline method="get" {
-            label { (t::SimilarLeast)
-                input name="least" type="number" min="30" max="100" value=(least); }
-            button { (t::Filter) }
+        p.hint { (t::SimilarHint { least: usize::try_from(least).unwrap_or(0) }) }
+        @if let Some(report) = &report {
+            p #compared {
+                (t::SimilarMade { sources: report.sources, time: time(report.made_at) })
+                @if is_old { " " (t::SimilarNewer) }
+            }
+        } @else {
+            p.muted #compared { (t::SimilarMissing) }
+        }
+        @if let Some(job) = job {
+            p { a href={ "/jobs/" (job) } { (t::SimilarRuns) } }
+        } @else {
+            form.actions method="post" action={ "/contests/" (id) "/similar" } {
+                button { (words) }
+            }
+        }
+        @if let Some(report) = &report {
+            form.inline method="get" {
+                label { (t::SimilarLeast)
+                    input name="least" type="number" min=(bounds.start()) max=(bounds.end())
+                        value=(least); }
+                button { (t::Filter) }
+            }
+            (table(&pairs, report.problems, &names))
         }
         p { a href={ "/contests/" (id) "/sources.zip" } { (t::SourcesArchive) } }
-        (table(&found, &names))
     };
     Ok(page(&session, t::Similar, main).into_response())
 }
 
-fn table(found: &[Found], names: &HashMap<i64, String>) -> Markup {
-    let shown: HashSet<&str> = found.iter().map(|one| one.label.as_str()).collect();
+/// `POST /contests/{id}/similar`: compares the sources in a job. A job that waits or runs is not
+/// added twice.
+pub async fn compare(Managed(Ctx { app, session }, view): Managed) -> Page {
+    let contest = view.contest.id;
+    if let Some(job) = job::open_of_contest(&app.db, contest, Kind::CompareSources).await? {
+        return Ok(Redirect::to(&format!("/jobs/{job}")).into_response());
+    }
+    jobs::begin(&app, &session, &Work::CompareSources { contest }).await
+}
+
+fn table(pairs: &[Similar], problems: i64, names: &HashMap<i64, String>) -> Markup {
     let name = |id: i64| names.get(&id).map_or("", String::as_str);
+    let link = |submission: i64, participant: i64| {
+        html! { a href={ "/submissions/" (submission) } { (name(participant)) } }
+    };
     html! {
-        @if found.iter().all(|one| one.pairs.is_empty()) {
-            p.muted { (t::SimilarNone { problems: shown.len() }) }
+        @if pairs.is_empty() {
+            p.muted { (t::SimilarNone { problems: usize::try_from(problems).unwrap_or(0) }) }
         } @else {
             div.scroll { table #similar {
                 thead { tr {
                     th { (t::Problem) } th.number { "%" }
                     th { (t::SimilarFirst) } th { (t::SimilarSecond) }
                 } }
-                tbody { @for one in found { @for pair in &one.pairs { tr {
-                    td { (one.label) }
+                tbody { @for pair in pairs { tr {
+                    td { (pair.label) }
                     td.number { (pair.percent) }
-                    @for at in [0, 1] { td {
-                        a href={ "/submissions/" (pair.submissions[at]) } {
-                            (name(pair.participants[at]))
-                        }
-                    } }
-                } } } }
+                    td { (link(pair.first_id, pair.first_participant)) }
+                    td { (link(pair.second_id, pair.second_participant)) }
+                } } }
             } }
         }
     }

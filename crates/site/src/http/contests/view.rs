@@ -3,12 +3,16 @@
 use crate::app::App;
 use crate::core::access::{self, ContestAccess};
 use crate::core::clarification::{self as rule, Facts, Seen};
+use crate::core::freeze::Freeze;
+use crate::core::package::editorial;
 use crate::core::participant::{OwnTimes, Personal, Schedule};
+use crate::core::practice::Practice;
 use crate::core::time::Time;
 use crate::db::Tx;
 use crate::db::clarification::{self, Clarification};
 use crate::db::contest::{self, Contest, Round, RoundProblem};
 use crate::db::participant::{self, Participant, Start};
+use crate::db::problem_use;
 use crate::http::web::context::{Ctx, Granted, granted};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{crumbs, nav_link};
@@ -269,6 +273,39 @@ impl ContestView {
     pub fn submits(&self, problem: &RoundProblem) -> bool {
         let times = self.times(problem.round_id, problem.schedule());
         self.access.submits(times.begins, times.ends, Time::now())
+    }
+
+    /// Whether the viewer may submit to a problem for practice now. The results would reveal tests
+    /// to contestants of other rounds with the problem, so these must be over as for the hints.
+    pub async fn practises_problem(&self, app: &App, problem: &RoundProblem) -> Page<bool> {
+        if !self
+            .practises(app, problem.schedule(), problem.freeze())
+            .await?
+        {
+            return Ok(false);
+        }
+        let user = self.user.unwrap_or(-1);
+        let uses = problem_use::uses(&app.db, problem.problem_id, user).await?;
+        let rounds = uses
+            .iter()
+            .map(|one| one.of_editorial(Some(problem.round_id)));
+        Ok(editorial::opens(rounds) <= Time::now())
+    }
+
+    /// Whether the viewer may practise the problems of a round now, as far as the round decides.
+    pub async fn practises(&self, app: &App, schedule: Schedule, freeze: Freeze) -> Page<bool> {
+        // Most viewers need no query.
+        if self.access.manage || !self.access.take_part || schedule.ends > Time::now() {
+            return Ok(false);
+        }
+        let practice = Practice {
+            takes_part: self.access.take_part,
+            manages: self.access.manage,
+            schedule,
+            freeze,
+            additional: participant::most_additional(&app.db, self.contest.id).await?,
+        };
+        Ok(practice.is_open(Time::now()))
     }
 
     /// A contest that the viewer may change.

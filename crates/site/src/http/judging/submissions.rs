@@ -208,7 +208,7 @@ async fn piece(
     let main = html! {
         div data-live {
             (facts(one, round_problem, visible, handed_in.as_ref(), &app.languages))
-            @if history.len() > 1 { (past(&history, id, shown)) }
+            @if history.len() > 1 { (past(&history, one, shown)) }
             @if visible.faults && let Some(fault) = fault {
                 h2 { (t::SubmissionJudgeFailed) } pre tabindex="0" { "\n" (fault) }
             }
@@ -219,7 +219,9 @@ async fn piece(
                 @let (done, all) = (running.tests.len(), running.of);
                 p { (t::SubmissionProgress { done, all }) }
             }
-            @if !protocol.tests.is_empty() { h2 { (t::SubmissionTests) } (tests(&protocol)) }
+            @if !protocol.tests.is_empty() {
+                h2 { (t::SubmissionTests) } (tests(&protocol, one.max_points))
+            }
             @if !visible.protocol && let Some(problem) = round_problem
                 && problem.full_results != Time::NEVER {
                 p.hint { (t::SubmissionFullResults { time: time(problem.full_results) }) }
@@ -330,6 +332,7 @@ fn facts(
             dd #result {
                 (parts::status(one, visible))
                 @if one.kind == Kind::Ignored { " " (t::SubmissionIgnoredInRanking) }
+                @if one.kind == Kind::Practice { " " (t::SubmissionPractice) }
                 @if one.kind == Kind::Model { " " (t::SubmissionPackageOwn) }
             }
             @if visible.protocol && let Some(time) = one.cpu_time_ns {
@@ -346,7 +349,11 @@ fn facts(
 }
 
 /// All judgements of a submission, for the staff.
-fn past(history: &[Past], submission: i64, shown: i64) -> Markup {
+fn past(history: &[Past], submission: &Submission, shown: i64) -> Markup {
+    let points = |one: &Past| {
+        let score = Score(one.score?);
+        Some(score.scaled(one.max_score, submission.max_points))
+    };
     html! {
         h2 { (t::SubmissionJudgements) }
         div.scroll { table {
@@ -357,13 +364,13 @@ fn past(history: &[Past], submission: i64, shown: i64) -> Markup {
             } }
             tbody { @for one in history { tr {
                 td {
-                    a href={ "/submissions/" (submission) "?judgement=" (one.id) }
+                    a href={ "/submissions/" (submission.id) "?judgement=" (one.id) }
                         aria-current=[(one.id == shown).then_some("true")] { "#" (one.id) }
                 }
                 td { (time(one.queued_at)) }
                 td.number { (one.version) }
                 td { @if let Some(found) = one.verdict { (parts::verdict(found)) } }
-                td.number { @if let Some(score) = one.score { (text::score(Score(score))) } }
+                td.number { @if let Some(points) = points(one) { (text::score(points)) } }
                 td { @if let Some(set) = one.rejudging_id {
                     a href={ "/rejudgings/" (set) } { "#" (set) }
                 } }
@@ -391,7 +398,7 @@ fn of_limit(figure: Option<u64>, limit: Option<u64>, words: fn(u64) -> Markup) -
     }
 }
 
-fn tests(protocol: &Protocol) -> Markup {
+fn tests(protocol: &Protocol, worth: Option<i64>) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {
@@ -409,6 +416,7 @@ fn tests(protocol: &Protocol) -> Markup {
         } }
         @if protocol.groups.iter().any(|group| group.score.is_some()) {
             h2 { (t::SubmissionGroups) }
+            @if let Some(points) = worth { p.hint { (t::SubmissionGroupsHint { points }) } }
             div.scroll { table {
                 thead { tr { th { (t::Group) } th.number { (t::Points) } } }
                 tbody { @for group in &protocol.groups { tr {
@@ -427,15 +435,17 @@ fn tests(protocol: &Protocol) -> Markup {
 fn actions(one: &Submission, is_open: bool) -> Markup {
     let (kind, words): (_, &dyn Message) = match one.kind {
         Kind::Normal => (Kind::Ignored, &t::SubmissionIgnore),
-        Kind::Ignored | Kind::Model => (Kind::Normal, &t::SubmissionCount),
+        Kind::Ignored | Kind::Practice | Kind::Model => (Kind::Normal, &t::SubmissionCount),
     };
     html! {
         div.actions {
-            @if one.kind != Kind::Model {
+            @if matches!(one.kind, Kind::Normal | Kind::Ignored) {
                 form.inline method="post" action={ "/submissions/" (one.id) "/kind" } {
                     input type="hidden" name="kind" value=(kind.text());
                     button { (words) }
                 }
+            }
+            @if one.kind != Kind::Model {
                 form.inline method="post" action={ "/submissions/" (one.id) "/delete" } {
                     button { (t::Delete) }
                 }
@@ -566,6 +576,9 @@ pub async fn set_kind(
     let (one, _) = managed(&app, &session, id).await?;
     if one.kind == Kind::Model || form.kind == Kind::Model {
         return Err(Refusal::PackageSubmission.into());
+    }
+    if one.kind == Kind::Practice || form.kind == Kind::Practice {
+        return Err(Refusal::PracticeSubmission.into());
     }
     let mut tx = app.db.begin().await?;
     submission::set_kind(&mut tx, id, form.kind).await?;

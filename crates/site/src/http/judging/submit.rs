@@ -79,12 +79,23 @@ fn mistake(id: &str, why: &Mistake) -> Markup {
     html! { p.bad id=(id) role="alert" { (*why.message()) } }
 }
 
+/// For what a source is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// For the result in a contest, or outside contests.
+    Result,
+    /// For a test by the staff, which may be ignored.
+    Staff,
+    /// For practice after a round.
+    Practice,
+}
+
 /// The form. `last` is the language of the user's last submission, and `rules` are those of the
 /// round.
 fn form(
     app: &App,
     last: Option<&str>,
-    staff: bool,
+    purpose: Purpose,
     rejected: Option<&Rejected>,
     rules: &SubmissionRules,
 ) -> Markup {
@@ -126,7 +137,8 @@ fn form(
                 // Without the script, Tab leaves the field.
                 p.hint #code-hint hidden { (t::SubmitTabHint) }
             }
-            @if staff {
+            @if purpose == Purpose::Practice { input type="hidden" name="practice" value="1"; }
+            @if purpose == Purpose::Staff {
                 label.check {
                     input type="checkbox" name="ignored" value="1"
                         checked[rejected.is_none_or(|one| one.is_ignored)];
@@ -322,7 +334,7 @@ async fn problem_page(
     let main = html! {
         (crumbs(&[("/problems", &t::Problems), (&address, &problem.name)], t::Submit))
         h1 { (t::SubmitTo { problem: &problem.name }) }
-        (form(app, last.as_deref(), false, rejected, &SubmissionRules::default()))
+        (form(app, last.as_deref(), Purpose::Result, rejected, &SubmissionRules::default()))
     };
     Ok(editor_page(session, t::Submit, main))
 }
@@ -405,6 +417,11 @@ async fn round_page(
         Some(one) => db::submission_rules::made(&app.db, one.id, problem.id).await?,
         None => Made::default(),
     };
+    let purpose = match view.access.manage {
+        true => Purpose::Staff,
+        false => Purpose::Result,
+    };
+    let practises = view.practises_problem(app, problem).await?;
     let main = html! {
         (view.top(session, Some(&name)))
         @let link = html! { a href={ "/round-problems/" (problem.id) } { (name) } };
@@ -412,7 +429,10 @@ async fn round_page(
         (clocks::state(view, &times, Time::now()))
         @if view.submits(problem) {
             (facts(&rules, made, Time::now()))
-            (form(app, last.as_deref(), view.access.manage, rejected, &rules))
+            (form(app, last.as_deref(), purpose, rejected, &rules))
+        } @else if practises {
+            p.notice { (t::PracticeHint) }
+            (form(app, last.as_deref(), Purpose::Practice, rejected, &rules))
         } @else if view.check_participant().is_ok() {
             (empty(t::RefusalRoundNotOpen, None))
         }
@@ -429,14 +449,47 @@ pub async fn to_round(
     session.user_id()?;
     let upload = Upload::read(form).await?;
     let rules = rules(&app, &view, &problem).await?;
+    // A form of the round that arrives late is no practice.
+    let is_practice = !upload.field("practice").is_empty();
+    let is_open = match is_practice {
+        true => view.practises_problem(&app, &problem).await?,
+        false => view.submits(&problem),
+    };
     if let Err(why) = Sent::check(&app, &upload, &rules)
-        && view.submits(&problem)
+        && is_open
     {
         let rejected = Rejected::of(upload, why);
         let page = round_page(&app, &session, &view, &problem, Some(&rejected)).await?;
         return Ok(rejected.respond(page));
     }
-    to_submission(send_to_round(&app, &session, id, upload, None).await?)
+    let submission = match is_practice {
+        true => practise(&app, &session, id, upload).await?,
+        false => send_to_round(&app, &session, id, upload, None).await?,
+    };
+    to_submission(submission)
+}
+
+/// Sends a source to a problem of a round for practice. Returns the number of the submission.
+async fn practise(app: &App, session: &Session, id: i64, upload: Upload) -> Page<i64> {
+    let (view, problem) = ContestView::of_problem(app, session, id).await?;
+    session.user_id()?;
+    view.check_participant()?;
+    if !view.practises_problem(app, &problem).await? {
+        return Err(Refusal::RoundNotOpen.into());
+    }
+    let rules = rules(app, &view, &problem).await?;
+    let sent = Sent::of(app, upload, &rules)?;
+    let target = Target {
+        problem_id: problem.problem_id,
+        version_id: problem.version_id,
+        round_problem_id: Some(id),
+        // The submission belongs to no participant.
+        contest: None,
+        rules,
+        priority: judgement::PRACTICE,
+        kind: Kind::Practice,
+    };
+    insert(app, session, sent, target, None).await
 }
 
 /// Sends a source to a problem of a round. Returns the number of the submission.

@@ -378,6 +378,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         | "/contests/{id}/copy"
         | "/contests/{id}/link"
         | "/contests/{id}/link/delete"
+        | "/contests/{id}/similar"
         | "/enter/{token}"
         | "/faults/{id}/close"
         | "/jobs/{id}/cancel"
@@ -393,6 +394,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         | "/rounds/{id}/copy"
         | "/rounds/{id}/start"
         | "/rounds/{id}/thaw"
+        | "/rounds/{id}/virtual"
         | "/sign-out"
         | "/submissions/{id}/cancel"
         | "/submissions/{id}/delete"
@@ -456,9 +458,14 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         "/contests/{id}/participants" => form! {"name": word},
         "/contests/{id}/print" => Fields::Parts(vec![("text", word)], None),
         "/contests/{id}/printing" => Fields::Form(optional(coin(random), "printing")),
-        "/contests/{id}/rounds" | "/rounds/{id}" => form! {
+        "/contests/{id}/rounds" => form! {
             "name": word, "begins": "", "ends": "", "full_results": "2999-01-01T00:00",
             "ranking_from": "",
+        },
+        "/rounds/{id}" => form! {
+            "name": word, "begins": "", "ends": "", "full_results": "2999-01-01T00:00",
+            "ranking_from": "", "mode": "points", "penalty_minutes": 20, "window_minutes": "",
+            "freeze_at": if coin(random) { "2002-01-01T00:00" } else { "" }, "thaw_at": "",
         },
         "/language" => form! {"language": "de"},
         "/participants/{id}/hand-in" => Fields::Parts(
@@ -513,10 +520,6 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         },
         "/rounds/{id}/extend" => form! {
             "more_minutes": 5, "reason": word, "ends": Time::NEVER.0,
-        },
-        "/rounds/{id}/rules" => form! {
-            "mode": "points", "penalty_minutes": 20, "window_minutes": "",
-            "freeze_at": if coin(random) { "2002-01-01T00:00" } else { "" }, "thaw_at": "",
         },
         "/round-problems/{id}/colour" => form! {"colour": "#00ff00"},
         "/round-problems/{id}/edit" => form! {

@@ -5,7 +5,7 @@ use crate::core::access::{self, JobAccess};
 use crate::core::time::Time;
 use crate::core::work::Work;
 use crate::db::job::{self, Job, State as JobState};
-use crate::db::problem;
+use crate::db::{Tx, problem};
 use crate::http::contests::view::ContestView;
 use crate::http::web::client::Client;
 use crate::http::web::context::Ctx;
@@ -36,11 +36,19 @@ pub async fn begin(app: &App, session: &Session, work: &Work) -> Page {
     if work.adds_files() {
         quota::room(app, user).await?;
     }
-    let id = jobs::add(app, work, user).await?;
-    let id = id.ok_or(Refusal::TooManyJobs {
-        max: jobs::MAX_QUEUED,
-    })?;
+    let mut tx = app.db.begin().await?;
+    let id = add(&mut tx, work, user).await?;
+    tx.commit().await?;
+    app.job_added.notify();
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
+}
+
+/// Adds a job within a transaction. The caller checks the room for files. Returns the job's
+/// number.
+pub async fn add(tx: &mut Tx, work: &Work, user: i64) -> Page<i64> {
+    let id = jobs::add(tx, work, user).await?;
+    let max = jobs::MAX_QUEUED;
+    Ok(id.ok_or(Refusal::TooManyJobs { max })?)
 }
 
 /// A job that the viewer may see.
@@ -70,17 +78,31 @@ pub struct Which {
     state: Option<JobState>,
 }
 
+/// The name of the problem or the contest that a job changes. A problem that is not yet added has
+/// the name of its file; a deleted object has none.
+fn subject(job: &Job) -> Option<String> {
+    if let Some(name) = job.problem_name.as_ref().or(job.contest_name.as_ref()) {
+        return Some(name.clone());
+    }
+    match serde_json::from_str(&job.args) {
+        Ok(Work::AddProblem { file_name, .. }) => Some(file_name),
+        _ => None,
+    }
+}
+
 /// A table of jobs.
 pub fn table(jobs: &[Job]) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {
-                th { (t::Job) } th { (t::JobWhat) } th { (t::State) } th { (t::By) }
+                th { (t::Job) } th { (t::JobWhat) } th { (t::JobSubject) } th { (t::State) }
+                th { (t::By) }
                 th { (t::Added) } th { (t::Ended) }
             } }
             tbody { @for one in jobs { tr {
                 td { a href={ "/jobs/" (one.id) } { "#" (one.id) } }
                 td { (vocabulary::job_kind(one.kind)) }
+                td translate="no" { @if let Some(name) = subject(one) { (name) } }
                 td { (vocabulary::job_state(one.state)) }
                 td { (one.login) }
                 td { (time(one.created_at)) }
@@ -122,18 +144,25 @@ pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
         Vec::new()
     };
     let title = t::JobTitle { id: id.to_string() };
-    let is_open = matches!(job.state, JobState::Queued | JobState::Running);
+    let is_open = matches!(
+        job.state,
+        JobState::Queued | JobState::Running | JobState::Stopping
+    );
     let main = html! {
         @let detail = vocabulary::job_kind(job.kind);
         h1 { (t::Colon { what: &title, detail }) }
         div data-live {
             dl.facts {
+                @if let Some(name) = subject(&job) {
+                    dt { (t::JobSubject) } dd #subject translate="no" { (name) }
+                }
                 dt { (t::State) } dd #state { (vocabulary::job_state(job.state)) }
                 dt { (t::By) } dd { (job.login) ", " (time(job.created_at)) }
                 @if let Some(at) = job.started_at { dt { (t::Started) } dd { (time(at)) } }
                 @if let Some(at) = job.ended_at { dt { (t::Ended) } dd { (time(at)) } }
                 @if let Some(result) = &job.result {
-                    dt { (t::Result) } dd { a href=(result) { (result) } }
+                    @let name = subject(&job).unwrap_or_else(|| result.clone());
+                    dt { (t::Result) } dd translate="no" { a href=(result) { (name) } }
                 }
             }
             @if access.control { (actions(&job)) }
@@ -160,7 +189,7 @@ fn actions(job: &Job) -> Markup {
     let (action, words): (_, &dyn Message) = match job.state {
         JobState::Queued | JobState::Running => ("cancel", &t::JobStop),
         JobState::Failed | JobState::Cancelled => ("restart", &t::JobRestart),
-        JobState::Done => return html! {},
+        JobState::Stopping | JobState::Done => return html! {},
     };
     html! {
         form.actions method="post" action={ "/jobs/" (job.id) "/" (action) } {

@@ -5,11 +5,13 @@
 //! | `problem_list` | the list of problems and the search in it |
 //! | `packages` | packages that users send |
 //! | `statements` | rendered statements |
+//! | `editorial` | hints and solutions |
 //! | `versions` | versions of problems, submissions in their packages, and tags |
 //! | `removal` | copying, merging and deleting, also of contests |
 //! | `jobs` | jobs and their logs |
 
-mod jobs;
+pub mod editorial;
+pub mod jobs;
 mod packages;
 pub mod problem_list;
 mod removal;
@@ -18,7 +20,7 @@ mod versions;
 
 use crate::app::App;
 use crate::core::access::{self, ProblemAccess, Tie};
-use crate::core::package::{Form as StatementForm, Manifest, Offer};
+use crate::core::package::{File, Form as StatementForm, Manifest, Offer};
 use crate::core::party::Party;
 use crate::core::search::Search;
 use crate::core::time::Time;
@@ -35,8 +37,10 @@ use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{
     PAGE_ROWS, ShownStatement, check_name, readers_languages, select, statement, submissions,
 };
+use crate::http::web::quota;
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
+use crate::http::web::slips;
 use crate::http::web::upload::{self, StoredUpload};
 use crate::jobs::packages as archives;
 use crate::text::t;
@@ -72,6 +76,11 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/problems/{id}", get(show))
         .route("/problems/{id}/edit", post(edit))
         .route("/problems/{id}/files/{name}", get(file))
+        .route("/problems/{id}/editorial", get(editorial::of_problem))
+        .route(
+            "/problems/{id}/editorial/{name}",
+            get(editorial::file_of_problem),
+        )
         .route("/problems/{id}/package", get(download))
         .merge(maintenance())
 }
@@ -105,10 +114,15 @@ fn maintenance() -> Router<Arc<App>> {
 
 /// The maximum length of a problem name, in characters.
 pub const MAX_NAME: usize = 128;
+/// The maximum number of packages of one form.
+const MAX_PACKAGES: usize = 20;
 /// Images and statements must not execute anything, even if they are opened directly.
 const FILE_POLICY: &str = "default-src 'none'; style-src 'none'; sandbox";
 /// Browsers do not show PDFs in a sandbox; their viewers isolate them.
 const PDF_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+
+const PDF: &str = "application/pdf";
+const LATEX: &str = "application/x-tex";
 
 const VISIBILITIES: [(&str, &dyn Render); 3] = [
     ("private", &t::ProblemPrivate),
@@ -156,7 +170,7 @@ pub async fn form(session: Session) -> Page {
         (crumbs(&[("/problems", &t::Problems)], t::ProblemsAdd))
         h1 { (t::ProblemsAdd) }
         form.fields method="post" enctype="multipart/form-data" {
-            (package_input())
+            (package_input(Some(MAX_PACKAGES)))
             (select("visibility", t::VisibleTo, &VISIBILITIES, "private"))
             button { (t::ProblemsAddButton) }
         }
@@ -170,32 +184,62 @@ pub async fn create(Ctx { app, session }: Ctx, form: Multipart) -> Page {
     if !session.viewer().is_teacher() {
         return Err(PageError::NotFound);
     }
-    let upload = StoredUpload::read(&app, user, form).await?;
-    let visibility = visibility(upload.field("visibility"), &session)?;
-    let package = match packages::read_if_small(&app, session.party(), &upload).await? {
-        Some(package) => package,
-        None => {
-            let work = Work::AddProblem {
-                digest: upload.digest,
-                file_name: upload.file_name,
+    let uploads = StoredUpload::read_all(&app, user, MAX_PACKAGES, form).await?;
+    let visibility = visibility(uploads[0].field("visibility"), &session)?;
+    let (mut packages, mut jobs) = (Vec::new(), Vec::new());
+    let (mut failed, mut fine) = (Vec::new(), Vec::new());
+    for upload in &uploads {
+        let file_name = upload.file_name.clone();
+        match packages::read_if_small(&app, session.party(), upload).await {
+            Err(PageError::Invalid(mistake)) if uploads.len() > 1 => {
+                failed.push((file_name, mistake));
+                continue;
+            }
+            Err(error) => return Err(error),
+            Ok(Some(package)) => packages.push((package, upload)),
+            Ok(None) => jobs.push(Work::AddProblem {
+                digest: upload.digest.clone(),
+                file_name: file_name.clone(),
                 visibility,
-            };
-            return jobs::begin(&app, &session, &work).await;
+            }),
         }
-    };
+        fine.push(file_name);
+    }
+    // The form is added as a whole, so that a repetition adds nothing twice.
+    if !failed.is_empty() {
+        return Err(Mistake::Packages { failed, fine }.into());
+    }
+    if !jobs.is_empty() {
+        quota::room(&app, user).await?;
+    }
     let mut tx = app.db.begin().await?;
-    let name = archives::problem_name(&package.manifest);
-    let id = problem::insert(&mut tx, &name, visibility, user, Time::now()).await?;
-    problem::set_label(&mut tx, id, &package.manifest.label).await?;
-    archives::insert(&mut tx, id, &package, "", user).await?;
+    let mut pages = Vec::new();
+    for work in &jobs {
+        let job = jobs::add(&mut tx, work, user).await?;
+        pages.push(format!("/jobs/{job}"));
+    }
+    for (package, upload) in &packages {
+        let name = archives::problem_name(&package.manifest);
+        let id = problem::insert(&mut tx, &name, visibility, user, Time::now()).await?;
+        problem::set_label(&mut tx, id, &package.manifest.label).await?;
+        archives::insert(&mut tx, id, package, "", user).await?;
+        // This page lists what was not taken over from the package of another system.
+        pages.push(match package.digest == upload.digest {
+            true => format!("/problems/{id}"),
+            false => format!("/problems/{id}/versions"),
+        });
+    }
     tx.commit().await?;
     app.queue.wake();
-    // This page lists what was not taken over from the package of another system.
-    let page = match package.digest == upload.digest {
-        true => format!("/problems/{id}"),
-        false => format!("/problems/{id}/versions"),
+    if !jobs.is_empty() {
+        app.job_added.notify();
+    }
+    let page = match pages.as_slice() {
+        [page] => page,
+        _ if jobs.is_empty() => "/problems",
+        _ => "/jobs",
     };
-    Ok(Redirect::to(&page).into_response())
+    Ok(Redirect::to(page).into_response())
 }
 
 /// Only administrators publish problems.
@@ -244,6 +288,8 @@ pub async fn show(
     let (_, manifest) = current(&app, &problem).await?;
     let files = format!("/problems/{id}/files");
     let text = shown_statement(&app, session.party(), &manifest, &files, &choice).await?;
+    let reader = editorial::Reader::of_problem(&session, id, access.edit);
+    let has_editorial = editorial::is_offered(&app, reader, &manifest).await?;
     let list = match session.viewer().id() {
         Some(user) => {
             let user = (!access.edit).then_some(user);
@@ -286,6 +332,7 @@ pub async fn show(
             }
         }
         @if !tags.is_empty() { p { (t::ProblemTags { tags: tag_links(tags) }) } }
+        @if has_editorial { (editorial::link(&format!("/problems/{id}"))) }
         (statement(&manifest, &text, &files))
         @if session.user.is_some() {
             h2 { @if access.edit { (t::Submissions) } @else { (t::YourSubmissions) } }
@@ -403,6 +450,19 @@ pub async fn shown_statement(
     choice: &StatementChoice,
 ) -> Page<ShownStatement> {
     let offers = manifest.offers(&readers_languages());
+    shown_text(app, party, &offers, &manifest.images, files, choice).await
+}
+
+/// The text that a page shows, of those that a package offers. `files` is the address of its
+/// images.
+async fn shown_text(
+    app: &App,
+    party: Party,
+    offers: &[Offer<'_>],
+    images: &[File],
+    files: &str,
+    choice: &StatementChoice,
+) -> Page<ShownStatement> {
     let is_chosen = |one: &&Offer<'_>| match choice.statement.as_str() {
         "" => true,
         chosen => one.language == chosen && one.form == StatementForm::Markdown,
@@ -413,19 +473,20 @@ pub async fn shown_statement(
     };
     Ok(ShownStatement {
         language: statement.language.to_owned(),
-        html: Some(markdown(app, party, manifest, statement, files).await?),
+        html: Some(markdown(app, party, images, statement, files).await?),
+        max_points: None,
     })
 }
 
-/// A statement in Markdown as HTML.
+/// A text in Markdown as HTML.
 async fn markdown(
     app: &App,
     party: Party,
-    manifest: &Manifest,
+    images: &[File],
     statement: &Offer<'_>,
     files: &str,
 ) -> Page<Arc<str>> {
-    let key = statements::key(manifest, statement.digest, files);
+    let key = statements::key(images, statement.digest, files);
     if let Some(kept) = app.statements.page(&key) {
         return Ok(kept);
     }
@@ -437,7 +498,7 @@ async fn markdown(
     let path = app.blobs.path(statement.digest);
     let text = tokio::fs::read(path).await;
     let text = text.map_err(|error| unreadable(statement.digest, error))?;
-    let images: Vec<String> = manifest.images.iter().map(|it| it.name.clone()).collect();
+    let images: Vec<String> = images.iter().map(|it| it.name.clone()).collect();
     let files = files.to_owned();
     let render = move || {
         let image = |name: &str| {
@@ -451,8 +512,15 @@ async fn markdown(
     Ok(app.statements.keep_page(key, html))
 }
 
-/// An image or a statement of a package.
+/// A statement, an image or a sample of a package.
 pub async fn package_file(app: &App, manifest: &Manifest, name: &str) -> Page {
+    if let Some(text) = manifest.sample(name) {
+        return Ok(slips::file(
+            name,
+            "text/plain; charset=utf-8",
+            text.to_owned(),
+        ));
+    }
     let pdf = name.strip_suffix(".pdf").and_then(|language| {
         let mut all = manifest.statements.iter();
         all.find(|one| one.is_pdf && one.language == language)
@@ -462,14 +530,18 @@ pub async fn package_file(app: &App, manifest: &Manifest, name: &str) -> Page {
         all.find(|one| one.language == language)
     });
     if let Some(source) = source {
-        return upload::download(app, &source.digest, name, "application/x-tex").await;
+        return upload::download(app, &source.digest, name, LATEX).await;
     }
     let image = manifest.images.iter().find(|image| image.name == name);
-    let (digest, media, policy) = match (pdf, image) {
-        (Some(pdf), _) => (&pdf.digest, "application/pdf", PDF_POLICY),
-        (None, Some(image)) => (&image.digest, image.media.as_str(), FILE_POLICY),
-        (None, None) => return Err(PageError::NotFound),
-    };
+    match (pdf, image) {
+        (Some(pdf), _) => shown_file(app, &pdf.digest, PDF, PDF_POLICY).await,
+        (None, Some(image)) => shown_file(app, &image.digest, &image.media, FILE_POLICY).await,
+        (None, None) => Err(PageError::NotFound),
+    }
+}
+
+/// A file that browsers show.
+async fn shown_file(app: &App, digest: &str, media: &str, policy: &'static str) -> Page {
     let headers = [(CONTENT_TYPE, media), (CONTENT_SECURITY_POLICY, policy)];
     Ok((headers, upload::stored(app, digest).await?).into_response())
 }

@@ -34,11 +34,13 @@ pub async fn read_if_small(
     Ok(package.manifest.sources.is_empty().then_some(package))
 }
 
-/// The field for a package.
-pub fn package_input() -> Markup {
+/// The field for a package, or for up to `most` packages.
+pub fn package_input(most: Option<usize>) -> Markup {
     html! {
-        label { (t::PackageFile) input type="file" name="file" accept=".zip" required; }
+        label { (t::PackageFile)
+            input type="file" name="file" accept=".zip" required multiple[most.is_some()]; }
         p.hint { (t::PackageHint) }
+        @if let Some(max) = most { p.hint { (t::PackagesHint { max }) } }
     }
 }
 

@@ -178,6 +178,7 @@ async fn copy_round(tx: &mut Tx, round: &Round, contest: i64) -> Page<i64> {
         };
         let id = contest::insert_round_problem(tx, copy, one.problem_id, &fields).await?;
         contest::set_colour(tx, id, &one.colour).await?;
+        contest::set_max_points(tx, id, one.max_points).await?;
         let rules = submission_rules::of_problem(&mut *tx, one.id).await?;
         submission_rules::set_of_problem(tx, id, &rules).await?;
     }

@@ -5,7 +5,7 @@
 //! statement is missing. Callers first check whether the viewer may see a statement.
 
 use crate::core::kept::Kept;
-use crate::core::package::Manifest;
+use crate::core::package::{File, Manifest};
 use maud::Markup;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,9 +36,9 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The key of the HTML of a statement: its text, the address of its files and their names.
-pub fn key(manifest: &Manifest, digest: &str, files: &str) -> String {
-    let images = manifest.images.iter().map(|image| image.name.as_str());
+/// The key of the HTML of a text: its content, the address of its images and their names.
+pub fn key(images: &[File], digest: &str, files: &str) -> String {
+    let images = images.iter().map(|image| image.name.as_str());
     let images: Vec<&str> = images.collect();
     format!("{digest}\n{files}\n{}", images.join("\n"))
 }
@@ -115,13 +115,12 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::package::{File, Source};
+    use crate::core::package::Source;
 
     #[test]
     fn kept_statements_are_bounded() {
         let statements = Statements::default();
-        let manifest = Manifest::default();
-        let key = |digest: &str, files: &str| key(&manifest, digest, files);
+        let key = |digest: &str, files: &str| key(&[], digest, files);
         statements.keep_page(key("a", "/problems/1"), "one".to_owned());
         let page = |digest, files| statements.page(&key(digest, files));
         assert_eq!(page("a", "/problems/1").as_deref(), Some("one"));
@@ -132,11 +131,7 @@ mod tests {
             media: "image/png".to_owned(),
             digest: "d".to_owned(),
         };
-        let with_image = Manifest {
-            images: vec![image],
-            ..Manifest::default()
-        };
-        let other = super::key(&with_image, "a", "/problems/1");
+        let other = super::key(&[image], "a", "/problems/1");
         assert!(statements.page(&other).is_none(), "an image is known");
         let long = "x".repeat(MAX_BYTES + 1);
         let shown = statements.keep_page(key("b", "/"), long.clone());

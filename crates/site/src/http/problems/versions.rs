@@ -83,7 +83,7 @@ pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
         (solutions(&models))
         h2 { (t::VersionsAdd) }
         form.fields method="post" enctype="multipart/form-data" {
-            (package_input())
+            (package_input(None))
             label { (t::VersionsWhat) input name="note" maxlength=(MAX_NOTE); }
             button { (t::VersionsAdd) }
         }

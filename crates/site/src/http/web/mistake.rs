@@ -21,6 +21,13 @@ pub enum Mistake {
     Roster(RosterError),
     /// A package is invalid.
     Package(Vec<Fault>),
+    /// Some packages of a form are invalid, so that none was added.
+    Packages {
+        /// The names of the invalid files, and what is wrong.
+        failed: Vec<(String, Mistake)>,
+        /// The names of the other files.
+        fine: Vec<String>,
+    },
     /// A package of another system cannot be imported.
     Import(Box<ForeignError>),
     /// The parts of a form cannot be read.
@@ -155,6 +162,8 @@ pub enum Mistake {
     },
     /// A form has two files.
     TwoFiles,
+    /// A form has more packages than it may have.
+    TooManyPackages { max: usize },
     /// A field of a form is too long.
     LongField,
     /// A field of a form is not text.
@@ -260,9 +269,11 @@ impl Mistake {
             Mistake::NotAMember => &["login"],
             Mistake::StatementName
             | Mistake::Package(_)
+            | Mistake::Packages { .. }
             | Mistake::Import(_)
             | Mistake::NoFile
-            | Mistake::TwoFiles => &["file"],
+            | Mistake::TwoFiles
+            | Mistake::TooManyPackages { .. } => &["file"],
             Mistake::TooManyTags { .. } => &["tags"],
             Mistake::SameProblem => &["into"],
             Mistake::ConfirmLogin { .. } => &["confirm"],
@@ -294,6 +305,16 @@ impl Mistake {
                 detail: roster(&error.why),
             }),
             Mistake::Package(_) => Box::new(t::MistakePackage),
+            Mistake::Packages { failed, fine } if fine.is_empty() => {
+                Box::new(t::MistakePackagesAll {
+                    total: failed.len(),
+                })
+            }
+            Mistake::Packages { failed, fine } => Box::new(t::MistakePackages {
+                failed: failed.len(),
+                total: failed.len() + fine.len(),
+                fine: fine.join(", "),
+            }),
             Mistake::Import(error) => Box::new(t::MistakeImport {
                 detail: error.to_string(),
             }),
@@ -344,6 +365,7 @@ impl Mistake {
             Mistake::ConfirmLogin { login } => Box::new(t::MistakeConfirmLogin { login }),
             Mistake::TokenDays { max } => Box::new(t::MistakeTokenDays { max }),
             Mistake::TwoFiles => Box::new(t::MistakeTwoFiles),
+            Mistake::TooManyPackages { max } => Box::new(t::MistakeTooManyPackages { max }),
             Mistake::LongField => Box::new(t::MistakeLongField),
             Mistake::FieldNotUtf8 => Box::new(t::MistakeFieldNotUtf8),
             Mistake::ZeroByte { field } if field.is_empty() => Box::new(t::MistakeZeroByte),
@@ -368,9 +390,19 @@ impl Mistake {
     pub fn lines(&self) -> Vec<String> {
         match self {
             Mistake::Package(faults) => faults.iter().map(ToString::to_string).collect(),
+            Mistake::Packages { failed, .. } => failed.iter().flat_map(in_package).collect(),
             _ => Vec::new(),
         }
     }
+}
+
+/// What is wrong with one of several packages, with the name of its file.
+fn in_package((name, mistake): &(String, Mistake)) -> Vec<String> {
+    let mut lines = mistake.lines();
+    if lines.is_empty() {
+        lines.push(mistake.message().plain());
+    }
+    lines.iter().map(|line| format!("{name}: {line}")).collect()
 }
 
 /// A time in the zone of the page.

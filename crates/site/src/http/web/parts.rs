@@ -174,10 +174,10 @@ pub fn status(submission: &Submission, visible: Visible) -> Markup {
 
 /// The points that the viewer may know.
 pub fn points(submission: &Submission, visible: Visible) -> Markup {
-    match submission.score.filter(|_| visible.score) {
-        Some(score) => html! {
-            (text::score(Score(score)))
-            @if let Some(max) = submission.max_score { " / " (text::score(Score(max))) }
+    match submission.points().filter(|_| visible.score) {
+        Some(points) => html! {
+            (text::score(points))
+            @if let Some(most) = submission.most_points() { " / " (text::score(most)) }
         },
         None => html! {},
     }
@@ -219,6 +219,7 @@ pub fn submissions(
                                 td {
                                     (status(one, *visible))
                                     @if one.kind == Kind::Ignored { " " (t::SubmissionIgnored) }
+                                    @if one.kind == Kind::Practice { " " (t::SubmissionPractice) }
                                     @if one.kind == Kind::Model { " " (t::SubmissionOfPackage) }
                                 }
                                 td.number { (points(one, *visible)) }
@@ -259,6 +260,8 @@ pub struct ShownStatement {
     pub language: String,
     /// The rendered Markdown; `None` if the best statement is a file.
     pub html: Option<Arc<str>>,
+    /// The points of the problem in the round that shows it; `None` for those of the package.
+    pub max_points: Option<i64>,
 }
 
 /// A link to a statement. `files` is the path of the package files.
@@ -294,7 +297,8 @@ pub fn statement(manifest: &Manifest, shown: &ShownStatement, files: &str) -> Ma
                 dt { (t::StatementMemoryLimit) } dd { (memory(limit)) }
             }
             @if let Some(max) = manifest.max_score {
-                dt { (t::Points) } dd { (text::score(Score(max))) }
+                @let most = Score(max).scaled(Some(max), shown.max_points);
+                dt { (t::Points) } dd { (text::score(most)) }
             }
             @if manifest.interactive { dt { (t::StatementKind) } dd { (t::StatementInteractive) } }
         }
@@ -302,12 +306,12 @@ pub fn statement(manifest: &Manifest, shown: &ShownStatement, files: &str) -> Ma
         @if links.clone().next().is_some() {
             p.actions #statements { @for one in links { (statement_link(one, files)) } }
         }
-        (with_samples(shown, &manifest.samples))
+        (with_samples(shown, &manifest.samples, files))
     }
 }
 
 /// A statement with its samples, where it shows them itself or at its end.
-fn with_samples(shown: &ShownStatement, samples: &[Sample]) -> Markup {
+fn with_samples(shown: &ShownStatement, samples: &[Sample], files: &str) -> Markup {
     let mut text = shown.html.as_deref().unwrap_or_default();
     let mut samples = (1..).zip(samples);
     let mut parts = Vec::new();
@@ -318,7 +322,7 @@ fn with_samples(shown: &ShownStatement, samples: &[Sample]) -> Markup {
         let (end, length, count) = first.unwrap_or((text.len(), 0, usize::MAX));
         parts.push(html! {
             @if end > 0 { div.statement lang=(shown.language) { (PreEscaped(&text[..end])) } }
-            @for (number, one) in samples.by_ref().take(count) { (sample(number, one)) }
+            @for (number, one) in samples.by_ref().take(count) { (sample(number, one, files)) }
         });
         if first.is_none() {
             return html! { @for part in &parts { (part) } };
@@ -327,12 +331,30 @@ fn with_samples(shown: &ShownStatement, samples: &[Sample]) -> Markup {
     }
 }
 
-fn sample(number: i32, sample: &Sample) -> Markup {
+fn sample(number: i32, sample: &Sample, files: &str) -> Markup {
     html! {
         h2 { (t::StatementExample { number }) }
         div.samples {
-            div { h3 { (t::StatementInput) } pre tabindex="0" { "\n" (sample.input) } }
-            div { h3 { (t::StatementOutput) } pre tabindex="0" { "\n" (sample.output) } }
+            (sample_part(&t::StatementInput, number, &format!("{files}/sample-{number}.in"),
+                &sample.input))
+            (sample_part(&t::StatementOutput, number, &format!("{files}/sample-{number}.ans"),
+                &sample.output))
+        }
+    }
+}
+
+/// The input or output of a sample. The script shows the button, which copies the text.
+fn sample_part(title: &dyn Render, number: i32, file: &str, text: &str) -> Markup {
+    let name = html! { span.visually-hidden { ": " (title) " " (number) } };
+    html! {
+        div data-copied=(t::Copied) {
+            div.head {
+                h3 { (title) }
+                button.quiet type="button" data-copy hidden { (t::Copy) (name) }
+                a href=(file) { (t::Download) (name) }
+                span.muted role="status" {}
+            }
+            pre tabindex="0" { "\n" (text) }
         }
     }
 }

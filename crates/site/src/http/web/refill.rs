@@ -288,7 +288,9 @@ impl<'r> Rejected<'r> {
             filled.push_str(&form.tag.with(&[], &action));
             done = form.tag.place.end;
             if at == chosen {
-                self.fill_content(page, form, &mut filled);
+                let mut content = String::new();
+                self.fill_content(page, form, &mut content);
+                filled.push_str(&opened(&content));
                 done = form.content.end;
             }
         }
@@ -410,6 +412,25 @@ impl<'r> Rejected<'r> {
             end,
         }
     }
+}
+
+/// A form's content whose parts with fields are open, because a closed part would hide what was
+/// typed and the mistake.
+fn opened(content: &str) -> String {
+    let is_closed = |tag: &Tag<'_>| tag.name == "details" && tag.raw("open").is_none();
+    let mut opened = String::with_capacity(content.len());
+    let mut done = 0;
+    for tag in tags(content, 0..content.len()).filter(is_closed) {
+        let rest = &content[tag.place.end..];
+        let end = tag.place.end + rest.find("</details>").unwrap_or(rest.len());
+        if tags(content, tag.place.end..end).any(|tag| Kind::of(&tag).is_some()) {
+            opened.push_str(&content[done..tag.place.start]);
+            opened.push_str(&tag.with(&[], " open"));
+            done = tag.place.end;
+        }
+    }
+    opened.push_str(&content[done..]);
+    opened
 }
 
 /// The options of a choice, of which the one with a value is chosen, if it still exists.
@@ -541,6 +562,33 @@ mod tests {
         assert!(before.contains("/things/1/delete") && after.contains("Delete</button>"));
         assert!(before.ends_with("tabindex=\"-1\" autofocus>"), "{before}");
         assert!(filled("/other", None, "name").is_none());
+    }
+
+    #[test]
+    fn parts_with_fields_are_open() {
+        let page = "<title>Thing</title><details><input name=\"a\"></details>\
+            <form method=\"post\" action=\"/a\">\
+            <details class=\"x\"><summary>S</summary><input name=\"a\"></details>\
+            <details><p>no field</p></details><details open><input name=\"b\"></details></form>";
+        let rejected = Rejected {
+            action: "/a",
+            page: "/a",
+            typed: Some(&typed(&[("a", "1")], true)),
+            concerns: &|name, _| name == "a",
+            title: &html! { "T" },
+            message: &html! { "No!" },
+            file_again: &html! {},
+        };
+        let page = rejected.fill(page).unwrap();
+        for part in [
+            "</title><details><input",
+            "<details class=\"x\" open><summary>S</summary><input name=\"a\" value=\"1\"",
+            "<details><p>",
+            "<details open><input name=\"b\"",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert_eq!(page.matches(" open").count(), 2, "{page}");
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub enum Refusal {
     ProblemInUse,
     /// Submissions of packages follow their packages.
     PackageSubmission,
+    /// Submissions for practice never count.
+    PracticeSubmission,
     /// An ended job cannot be stopped.
     JobEnded,
     /// Only a stopped job can be started again.
@@ -152,6 +154,7 @@ impl Refusal {
             Refusal::PublishProblem => Box::new(t::RefusalPublishProblem),
             Refusal::ProblemInUse => Box::new(t::RefusalProblemInUse),
             Refusal::PackageSubmission => Box::new(t::RefusalPackageSubmission),
+            Refusal::PracticeSubmission => Box::new(t::RefusalPracticeSubmission),
             Refusal::JobEnded => Box::new(t::RefusalJobEnded),
             Refusal::JobNotStopped => Box::new(t::RefusalJobNotStopped),
             Refusal::OwnersOnly => Box::new(t::RefusalOwnersOnly),

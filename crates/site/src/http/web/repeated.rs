@@ -1,5 +1,6 @@
 //! Forms whose fields may occur more than once, such as a list of check boxes.
 
+use super::error::PageError;
 use super::mistake::Mistake;
 use serde::Deserialize;
 
@@ -19,6 +20,14 @@ impl Repeated {
     pub fn get(&self, name: &str) -> Option<&str> {
         let field = self.0.iter().find(|(field, _)| field == name);
         field.map(|(_, value)| value.as_str())
+    }
+
+    /// The first value of a field that each form has.
+    ///
+    /// # Errors
+    /// The form is not complete.
+    pub fn required(&self, name: &str) -> Result<&str, PageError> {
+        self.get(name).ok_or(PageError::Malformed)
     }
 
     /// The first value of a field; empty if the form has no such field.

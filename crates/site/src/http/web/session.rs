@@ -10,7 +10,7 @@ use crate::core::time::Time;
 use crate::core::token::Token;
 use crate::db::credential::{self, Proof};
 use crate::db::user::{self, User};
-use crate::db::{Tx, audit, session};
+use crate::db::{Tx, audit, contest, session};
 use crate::http::connections::Connection;
 use crate::text;
 use axum::extract::FromRequestParts;
@@ -240,7 +240,12 @@ pub async fn begin(app: &App, client: &Client, entry: Entry<'_>) -> Page {
     session::insert(&mut tx, token.digest(), user, now, now.after(lasts)).await?;
     let address = client.address.to_string();
     session::describe(&mut tx, token.digest(), &address, &client.agent).await?;
+    // Most contestants sign in for one contest.
+    let page = match contest::running(&mut tx, user, now).await?.as_slice() {
+        [only] => format!("/contests/{}", only.id),
+        _ => "/contests".to_owned(),
+    };
     tx.commit().await?;
     let cookie = cookie(app, NAME, &token.hex(), lasts);
-    Ok((cookie, Redirect::to(entry.back.or("/contests"))).into_response())
+    Ok((cookie, Redirect::to(entry.back.or(&page))).into_response())
 }

@@ -16,6 +16,16 @@ pub enum Issue {
     Passwords,
 }
 
+impl Issue {
+    /// The page whose URL the user receives.
+    fn path(self) -> &'static str {
+        match self {
+            Issue::Links => "/",
+            Issue::Passwords => "/sign-in",
+        }
+    }
+}
+
 /// A user, with the path for choosing a password or with a password.
 pub struct Made {
     pub login: String,
@@ -25,7 +35,7 @@ pub struct Made {
 
 /// The secrets of users as CSV, with whole addresses.
 pub fn secrets_file(made: &[Made], issue: Issue) -> Response {
-    let site = address("/");
+    let site = address(issue.path());
     let (name, head) = match issue {
         Issue::Links => ("links.csv", vec!["login", "name", "link"]),
         Issue::Passwords => ("passwords.csv", vec!["login", "name", "password", "site"]),
@@ -46,7 +56,7 @@ pub fn slips(made: &[Made], issue: Issue) -> Markup {
             section.slip {
                 h2 { (one.name) }
                 dl.facts {
-                    dt { (t::RosterSite) } dd { (address("/")) }
+                    dt { (t::RosterSite) } dd { (address(issue.path())) }
                     dt { (t::Login) } dd { code { (one.login) } }
                     @match issue {
                         Issue::Passwords => {

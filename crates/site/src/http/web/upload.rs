@@ -38,51 +38,76 @@ impl StoredUpload {
     /// The form is malformed or too large, it has two files, too many files arrive at this moment,
     /// or the file cannot be stored.
     pub async fn read(app: &App, user: i64, form: Multipart) -> Page<StoredUpload> {
+        let mut uploads = StoredUpload::read_all(app, user, 1, form).await?;
+        Ok(uploads.swap_remove(0))
+    }
+
+    /// Reads a form with up to `most` files, of which each has the name `file`. Returns an upload
+    /// for each file, with the same fields, and at least one.
+    ///
+    /// # Errors
+    /// Those of [`StoredUpload::read`].
+    pub async fn read_all(
+        app: &App,
+        user: i64,
+        most: usize,
+        form: Multipart,
+    ) -> Page<Vec<StoredUpload>> {
         let lost = CancellationToken::new();
         let busy = PageError::Busy(Overload::Uploads);
         let Some(_place) = app.limits.uploads.take(user, &lost) else {
             return Err(busy);
         };
         let room = quota::room(app, user).await?;
-        let upload = tokio::select! {
-            upload = StoredUpload::read_within(app, room, form) => upload?,
+        let uploads = tokio::select! {
+            uploads = StoredUpload::read_within(app, (user, room), most, form) => uploads?,
             () = lost.cancelled() => return Err(busy),
         };
-        app.uploaded.add(user, &upload.digest);
-        Ok(upload)
+        Ok(uploads)
     }
 
-    async fn read_within(app: &App, room: u64, mut form: Multipart) -> Page<StoredUpload> {
+    async fn read_within(
+        app: &App,
+        (user, mut room): (i64, u64),
+        most: usize,
+        mut form: Multipart,
+    ) -> Page<Vec<StoredUpload>> {
         let mut fields = HashMap::new();
         let mut field_bytes = 0;
-        let mut stored = None;
+        let mut stored = Vec::new();
         while let Some(part) = form.next_field().await? {
             let name = part.name().unwrap_or_default().to_owned();
             if name != "file" {
                 let text = short_text(part, &mut field_bytes).await?;
                 storable::check(&name, &text)?;
                 fields.insert(name, text);
-            } else if stored.is_none() {
+            } else if stored.len() < most {
                 let file_name = part.file_name().unwrap_or_default().to_owned();
                 let (digest, bytes) = store(app, room, Some(part)).await?;
-                stored = Some((file_name, digest, bytes));
+                // It counts also if the rest of the form is rejected.
+                app.uploaded.add(user, &digest);
+                room -= bytes;
+                stored.push((file_name, digest, bytes));
             } else {
-                return Err(Mistake::TwoFiles.into());
+                return Err(match most {
+                    1 => Mistake::TwoFiles,
+                    max => Mistake::TooManyPackages { max },
+                }
+                .into());
             }
         }
-        let (file_name, digest, bytes) = match stored {
-            Some(stored) => stored,
-            None => {
-                let (digest, bytes) = store(app, room, None).await?;
-                (String::new(), digest, bytes)
-            }
-        };
-        Ok(StoredUpload {
+        if stored.is_empty() {
+            let (digest, bytes) = store(app, room, None).await?;
+            app.uploaded.add(user, &digest);
+            stored.push((String::new(), digest, bytes));
+        }
+        let upload = |(file_name, digest, bytes)| StoredUpload {
             file_name,
             digest,
             bytes,
-            fields,
-        })
+            fields: fields.clone(),
+        };
+        Ok(stored.into_iter().map(upload).collect())
     }
 
     /// The text of a field; empty if it is absent.

@@ -50,6 +50,7 @@ pub fn job_state(state: job::State) -> &'static dyn Message {
     match state {
         job::State::Queued => &t::JobQueued,
         job::State::Running => &t::JobRunning,
+        job::State::Stopping => &t::JobStopping,
         job::State::Done => &t::JobDone,
         job::State::Failed => &t::JobFailed,
         job::State::Cancelled => &t::JobCancelled,
@@ -69,5 +70,6 @@ pub fn job_kind(kind: Kind) -> &'static dyn Message {
         Kind::DeleteContest => &t::JobDeleteContest,
         Kind::DeleteRound => &t::JobDeleteRound,
         Kind::DeleteRoundProblem => &t::JobDeleteRoundProblem,
+        Kind::CompareSources => &t::JobCompareSources,
     }
 }

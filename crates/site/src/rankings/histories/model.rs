@@ -258,6 +258,7 @@ impl<'a> Model<'a> {
                 initial_verdict: None,
                 verdict: None,
                 score: None,
+                max_score: None,
                 group_scores: None,
             },
             judgements: vec![judgement],

@@ -1,12 +1,16 @@
 //! The ranking of a contest as a page, for projectors, as CSV and as JSON, with a stream of its
-//! changes, and the statistics of the contest.
+//! changes, and the statistics and certificates of the contest.
 //!
 //! The tables are rendered once for all viewers with the same access (`rankings`). The script of a
 //! page requests only the tables, and receives them only if they have changed.
 
+mod certificates;
 mod export;
 mod statistics;
 mod table;
+pub mod virtual_run;
+
+pub use certificates::show as certificates;
 
 use super::notices::notices;
 use super::view::ContestView;
@@ -16,7 +20,7 @@ use crate::core::time::Time;
 use crate::db;
 use crate::db::contest::Round;
 use crate::http::web::client::Client;
-use crate::http::web::context::Ctx;
+use crate::http::web::context::{Ctx, arrive};
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page, projector_page};
 use crate::http::web::live;
@@ -24,11 +28,12 @@ use crate::http::web::session::Session;
 use crate::rankings::{Format, Render, Rendered};
 use crate::text::{self, Reader, t};
 use axum::body::Bytes;
-use axum::extract::{Path, Query};
+use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, VARY,
 };
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
@@ -109,7 +114,7 @@ impl Choice {
 }
 
 /// What a viewer may see of the ranking of a contest.
-struct Look {
+pub struct Look {
     /// The language and the time zone; a stream of events outlives the request.
     reader: Reader,
     view: ContestView,
@@ -120,7 +125,11 @@ struct Look {
 }
 
 impl Look {
-    async fn of(app: &App, session: &Session, id: i64, choice: Choice) -> Page<Look> {
+    /// The chosen ranking of a contest.
+    ///
+    /// # Errors
+    /// The viewer may not know of the contest, the round or the group.
+    pub async fn of(app: &App, session: &Session, id: i64, choice: Choice) -> Page<Look> {
         let commits = *db::commits().borrow();
         let view = ContestView::of(app, session, id).await?;
         let data = match app
@@ -217,6 +226,24 @@ impl Look {
     }
 }
 
+/// The ranking in the path of a request, as its viewer may see it. The path and the query are
+/// read before the rights are checked.
+pub struct Looked(pub Ctx, pub Look);
+
+impl FromRequestParts<Arc<App>> for Looked {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Looked, Response> {
+        let (ctx, id) = arrive(parts, app)
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let choice = Query::<Choice>::from_request_parts(parts, app).await;
+        let Query(choice) = choice.map_err(IntoResponse::into_response)?;
+        let look = Look::of(&ctx.app, &ctx.session, id, choice).await;
+        Ok(Looked(ctx, look.map_err(IntoResponse::into_response)?))
+    }
+}
+
 /// The tables, whose content the script replaces.
 fn tables(id: i64, choice: &Choice, page: &Rendered) -> Markup {
     let source = format!("/contests/{id}/ranking{}", choice.query("part=tables"));
@@ -224,13 +251,8 @@ fn tables(id: i64, choice: &Choice, page: &Rendered) -> Markup {
 }
 
 /// `GET /contests/{id}/ranking`.
-pub async fn show(
-    Ctx { app, session }: Ctx,
-    Path(id): Path<i64>,
-    Query(choice): Query<Choice>,
-    headers: HeaderMap,
-) -> Page {
-    let look = Look::of(&app, &session, id, choice).await?;
+pub async fn show(Looked(Ctx { app, session }, look): Looked, headers: HeaderMap) -> Page {
+    let id = look.view.contest.id;
     let page = look.rendered(&app, Format::Html).await?;
     if look.choice.part == "tables" {
         return Ok(send(&page, "text/html; charset=utf-8", &headers));
@@ -240,7 +262,7 @@ pub async fn show(
     let main = html! {
         (look.view.top(&session, Some(&t::Ranking)))
         h2 { (t::Ranking) }
-        (chooser(&look))
+        (chooser(&look, None))
         @if let Some(own) = &look.view.participant {
             link rel="stylesheet" href={ "/ranking-rows/" (own.id) };
         }
@@ -250,6 +272,7 @@ pub async fn show(
             a href={ "/contests/" (id) "/statistics" (query) } { (t::Statistics) }
             a href={ "/contests/" (id) "/ranking.csv" (query) } { "CSV" }
             a href={ "/contests/" (id) "/ranking.json" (query) } { "JSON" }
+            (certificates::link(&look)?)
         }
     };
     let source = format!("/contests/{id}/ranking/live{query}");
@@ -265,15 +288,15 @@ pub async fn row_style(Path(participant): Path<i64>) -> Response {
     (headers, table::row_style(participant)).into_response()
 }
 
-/// The choice of round, group and view.
-fn chooser(look: &Look) -> Markup {
+/// The form for round, group and view. If `other` is given, it replaces the choice of the view.
+fn chooser(look: &Look, other: Option<&Markup>) -> Markup {
     let shown = look.rounds(Time::now());
     let is_shown = |round: &&Round| shown.iter().any(|one| one.round == round.id);
     let rounds: Vec<&Round> = look.data.rounds.iter().filter(is_shown).collect();
     let groups = look.data.groups(look.audience());
-    let can_switch = look.view.access.manage;
+    let can_switch = look.view.access.manage && other.is_none();
     html! {
-        @if rounds.len() > 1 || !groups.is_empty() || can_switch {
+        @if rounds.len() > 1 || !groups.is_empty() || look.view.access.manage {
             form.inline method="get" {
                 @if rounds.len() > 1 {
                     label { (t::Round) select name="round" {
@@ -302,6 +325,7 @@ fn chooser(look: &Look) -> Markup {
                         }
                     } }
                 }
+                @if let Some(other) = other { (other) }
                 button { (t::RankingShow) }
             }
         }
@@ -309,27 +333,17 @@ fn chooser(look: &Look) -> Markup {
 }
 
 /// `GET /contests/{id}/projector`: large, and without links.
-pub async fn projector(
-    Ctx { app, session }: Ctx,
-    Path(id): Path<i64>,
-    Query(choice): Query<Choice>,
-) -> Page {
-    let look = Look::of(&app, &session, id, choice).await?;
+pub async fn projector(Looked(Ctx { app, .. }, look): Looked) -> Page {
     let page = look.rendered(&app, Format::Html).await?;
-    let name = &look.view.contest.name;
+    let (id, name) = (look.view.contest.id, &look.view.contest.name);
     let main = html! { h1 { (name) } (tables(id, &look.choice, &page)) };
     let source = format!("/contests/{id}/ranking/live{}", look.choice.query(""));
     Ok(projector_page(name, &source, main).into_response())
 }
 
 /// `GET /contests/{id}/ranking.csv`.
-pub async fn csv(
-    Ctx { app, session }: Ctx,
-    Path(id): Path<i64>,
-    Query(choice): Query<Choice>,
-    headers: HeaderMap,
-) -> Page {
-    let look = Look::of(&app, &session, id, choice).await?;
+pub async fn csv(Looked(Ctx { app, .. }, look): Looked, headers: HeaderMap) -> Page {
+    let id = look.view.contest.id;
     let page = look.rendered(&app, Format::Csv).await?;
     let mut answer = send(&page, "text/csv; charset=utf-8", &headers);
     let name = format!("attachment; filename=\"ranking-{id}.csv\"");
@@ -346,29 +360,18 @@ pub async fn tag(app: &App, session: &Session, id: i64) -> Page<String> {
 }
 
 /// `GET /contests/{id}/ranking.json`.
-pub async fn json(
-    Ctx { app, session }: Ctx,
-    Path(id): Path<i64>,
-    Query(choice): Query<Choice>,
-    headers: HeaderMap,
-) -> Page {
-    let look = Look::of(&app, &session, id, choice).await?;
+pub async fn json(Looked(Ctx { app, .. }, look): Looked, headers: HeaderMap) -> Page {
     let page = look.rendered(&app, Format::Json).await?;
     Ok(send(&page, "application/json", &headers))
 }
 
 /// `GET /contests/{id}/statistics`.
-pub async fn statistics(
-    Ctx { app, session }: Ctx,
-    Path(id): Path<i64>,
-    Query(choice): Query<Choice>,
-) -> Page {
-    let look = Look::of(&app, &session, id, choice).await?;
+pub async fn statistics(Looked(Ctx { app, session }, look): Looked) -> Page {
     let charts = look.rendered(&app, Format::Statistics).await?;
     let main = html! {
         (look.view.top(&session, Some(&t::Statistics)))
         h2 { (t::Statistics) }
-        (chooser(&look))
+        (chooser(&look, None))
         (PreEscaped(&charts.text))
     };
     Ok(page(&session, t::Statistics, main).into_response())
@@ -459,19 +462,12 @@ impl Follower {
 }
 
 /// `GET /contests/{id}/ranking/live`: an event with the tag of each new ranking.
-pub async fn live(
-    Ctx { app, session }: Ctx,
-    client: Client,
-    Path(id): Path<i64>,
-    Query(choice): Query<Choice>,
-) -> Page {
+pub async fn live(Looked(Ctx { app, session }, look): Looked, client: Client) -> Page {
     static STREAMS: AtomicU64 = AtomicU64::new(0);
-    let look = Look::of(&app, &session, id, choice).await?;
     let seat = live::Seat::of(&app, &session, &client)?;
     let number = STREAMS.fetch_add(1, Ordering::Relaxed);
     let now = Instant::now();
-    let view = ContestView::of(&app, &session, id).await?;
-    let notices = notices(&app, view);
+    let notices = notices(&app, look.view.clone());
     let follower = Follower {
         app,
         look,

@@ -3,6 +3,7 @@
 use crate::core::icpc;
 use crate::core::participation::State;
 use crate::core::standings::{Audience, Cell, Head, Row, Scope, Table, Total};
+use crate::core::virtual_run::ROW;
 use crate::db::contest::Mode;
 use crate::http::web::parts::{time, verdict};
 use crate::text::{self, t};
@@ -76,6 +77,9 @@ fn row(row: &Row, links: bool) -> Markup {
                 div title=(row.name) {
                     (row.name)
                     @match row.state {
+                        _ if row.participant == ROW => {
+                            " " span.chip.busy { (t::RankingVirtual) }
+                        }
                         State::TakesPart => {}
                         State::Unofficial => { " " (t::RankingUnofficial) }
                         State::Hidden => { " " (t::RankingHidden) }

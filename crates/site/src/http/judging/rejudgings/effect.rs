@@ -61,10 +61,13 @@ pub fn verdicts(items: &[Item]) -> Markup {
 /// The submissions whose results change.
 pub fn changes(items: &[Item]) -> Markup {
     let changed: Vec<&Item> = settled(items)
-        .filter(|one| (one.old_verdict, one.old_score) != (one.verdict, one.score))
+        .filter(|one| {
+            let (old, new) = one.points();
+            (one.old_verdict, old) != (one.verdict, new)
+        })
         .collect();
     let points =
-        |score: Option<i64>| html! { @if let Some(score) = score { (text::score(Score(score))) } };
+        |points: Option<Score>| html! { @if let Some(points) = points { (text::score(points)) } };
     html! {
         div.scroll { table #changes {
             thead { tr {
@@ -81,9 +84,9 @@ pub fn changes(items: &[Item]) -> Markup {
                 td { (one.login) }
                 td { (one.problem_name) }
                 td { (words(one.old_verdict)) }
-                td.number { (points(one.old_score)) }
+                td.number { (points(one.points().0)) }
                 td { (words(one.verdict)) }
-                td.number { (points(one.score)) }
+                td.number { (points(one.points().1)) }
             } } }
         } }
         p.muted { (t::RejudgingChanges { count: changed.len() }) }
@@ -119,6 +122,7 @@ async fn ranks_of(app: &App, contest: &Contest, items: &[Item]) -> Page<Markup> 
             one.initial_verdict = item.initial_verdict;
             one.verdict = item.verdict;
             one.score = item.score;
+            one.max_score = item.max_score;
             one.group_scores = item.group_scores.clone();
         }
     }

@@ -1,5 +1,6 @@
 //! Which submissions are judged again, and whether the viewer may decide on them.
 
+use super::names::{Names, Object};
 use crate::app::App;
 use crate::core::verdict::Verdict;
 use crate::db::rejudging::{Filter, Set};
@@ -14,8 +15,6 @@ use crate::http::web::session::Session;
 use crate::text::{Message, t};
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The fields of a filter, as forms and addresses have them.
 #[derive(Debug, Default, Deserialize)]
@@ -127,48 +126,57 @@ pub async fn scope(app: &App, session: &Session, filter: &Filter) -> Page<Scope>
     Err(PageError::NotFound)
 }
 
-/// The fields of the filter of a set.
-pub fn chosen(set: &Set) -> Markup {
-    let fields: BTreeMap<String, Value> = serde_json::from_str(&set.filter).unwrap_or_default();
-    let fields: Vec<_> = fields
-        .iter()
-        .filter(|(_, value)| !value.is_null())
-        .collect();
-    html! {
-        @if !fields.is_empty() {
-            "("
-            @for (index, (name, value)) in fields.iter().enumerate() {
-                @if index > 0 { ", " }
-                (t::Colon { what: field_words(name), detail: field_value(value) })
-            }
-            ")"
-        }
+/// What the submissions of a set have in common, by names.
+pub async fn chosen(app: &App, names: &mut Names<'_>, set: &Set) -> Page<Markup> {
+    let filter: Filter = serde_json::from_str(&set.filter).unwrap_or_default();
+    let objects = [
+        filter.contest.or(set.contest_id).map(Object::Contest),
+        filter.round.map(Object::Round),
+        filter.round_problem.map(Object::RoundProblem),
+        filter.problem.or(set.problem_id).map(Object::Problem),
+        filter.version.map(Object::Version),
+        filter.user.map(Object::User),
+    ];
+    let mut known = Vec::new();
+    for object in objects.into_iter().flatten() {
+        known.push((object, names.of(object).await?));
     }
+    let mut parts: Vec<(&dyn Message, Markup)> = Vec::new();
+    for (object, name) in known {
+        parts.push((words(object), html! { span translate="no" { (name) } }));
+    }
+    if let Some(id) = filter.submission {
+        let link = html! { a href={ "/submissions/" (id) } { "#" (id) } };
+        parts.push((&t::Submission, link));
+    }
+    if let Some(name) = &filter.language {
+        let title = parts::language(&app.languages, name);
+        parts.push((&t::Language, html! { span translate="no" { (title) } }));
+    }
+    if let Some(verdict) = filter.verdict {
+        parts.push((&t::Result, parts::verdict_words(verdict).render()));
+    }
+    if let Some(id) = filter.set {
+        let link = html! { a href={ "/rejudgings/" (id) } { "#" (id) } };
+        parts.push((&t::RejudgingRepeats, link));
+    }
+    Ok(html! {
+        @if parts.is_empty() { (t::All) }
+        @for (index, (words, value)) in parts.iter().enumerate() {
+            @if index > 0 { ", " }
+            (t::Colon { what: *words, detail: value })
+        }
+    })
 }
 
-/// The word for a field of a filter, as it is stored.
-fn field_words(name: &str) -> &'static dyn Message {
-    match name {
-        "contest" => &t::Contest,
-        "round" => &t::Round,
-        "round_problem" => &t::RejudgingRoundProblem,
-        "problem" => &t::Problem,
-        "user" => &t::User,
-        "submission" => &t::Submission,
-        "version" => &t::Version,
-        "language" => &t::Language,
-        "verdict" => &t::Result,
-        _ => &t::Rejudging,
-    }
-}
-
-fn field_value(value: &Value) -> Markup {
-    let text = value.as_str();
-    html! {
-        @match (text.and_then(Verdict::of_text), text) {
-            (Some(verdict), _) => (parts::verdict_words(verdict)),
-            (None, Some(text)) => (text),
-            (None, None) => (value),
-        }
+/// The word for a kind of object.
+fn words(object: Object) -> &'static dyn Message {
+    match object {
+        Object::Contest(_) => &t::Contest,
+        Object::Round(_) => &t::Round,
+        Object::RoundProblem(_) => &t::RejudgingRoundProblem,
+        Object::Problem(_) => &t::Problem,
+        Object::Version(_) => &t::Version,
+        Object::User(_) => &t::User,
     }
 }

@@ -3,16 +3,19 @@
 //! | file | content |
 //! | --- | --- |
 //! | `filter` | which submissions a set has, and whether the viewer may decide on it |
+//! | `choices` | the inputs of the form |
+//! | `names` | the names of what a set is chosen by |
 //! | `effect` | what a set changes |
 
+mod choices;
 mod effect;
 mod filter;
+mod names;
 
 use crate::app::App;
 use crate::core::access;
 use crate::core::judgement::State as JudgementState;
 use crate::core::time::Time;
-use crate::core::verdict::Verdict;
 use crate::db::judgement;
 use crate::db::problem;
 use crate::db::rejudging::{self, Filter, Item, NewSet, Set, SetState};
@@ -23,7 +26,7 @@ use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::{live_page, page};
 use crate::http::web::live::Seat;
 use crate::http::web::mistake::Mistake;
-use crate::http::web::parts::{self, PAGE_ROWS, select, time};
+use crate::http::web::parts::{PAGE_ROWS, time};
 use crate::http::web::refusal::Refusal;
 use crate::http::web::session::Session;
 use crate::judging::live::Change;
@@ -32,6 +35,7 @@ use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
 use filter::{Fields, Scope, scope};
 use maud::{Markup, Render, html};
+use names::Names;
 use std::collections::BTreeSet;
 
 /// Characters of the longest reason.
@@ -76,6 +80,11 @@ pub async fn list(Ctx { app, session }: Ctx) -> Page {
     if sets.is_empty() && !session.is_staff(&app).await? {
         return Err(PageError::NotFound);
     }
+    let mut names = Names::new(&app, &session);
+    let mut rows = Vec::new();
+    for one in &sets {
+        rows.push((one, filter::chosen(&app, &mut names, one).await?));
+    }
     let main = html! {
         h1 { (t::Rejudgings) }
         @if session.viewer().is_admin() {
@@ -83,13 +92,14 @@ pub async fn list(Ctx { app, session }: Ctx) -> Page {
         }
         div.scroll { table {
             thead { tr {
-                th { (t::Rejudging) } th { (t::RejudgingReason) } th.number { (t::Submissions) }
-                th { (t::State) }
+                th { (t::Rejudging) } th { (t::RejudgingReason) } th { (t::RejudgingChosen) }
+                th.number { (t::Submissions) } th { (t::State) }
                 th { (t::By) } th { (t::Time) }
             } }
-            tbody { @for one in &sets { tr {
+            tbody { @for (one, chosen) in &rows { tr {
                 td { a href={ "/rejudgings/" (one.id) } { "#" (one.id) } }
                 td { (one.reason) }
+                td { (chosen) }
                 td.number { (one.size) }
                 td { (state(one)) }
                 td { (one.login) }
@@ -112,26 +122,8 @@ fn state(set: &Set) -> Markup {
 
 /// `GET /rejudgings/new`.
 pub async fn form(Ctx { app, session }: Ctx, Query(fields): Query<Fields>) -> Page {
-    fields.filter(&app, &session).await?;
-    let mut verdicts: Vec<(&str, &dyn Render)> = vec![("", &t::All)];
-    for one in Verdict::ALL {
-        verdicts.push((one.text(), parts::verdict_words(*one)));
-    }
-    let mut languages: Vec<(&str, &dyn Render)> = vec![("", &t::All)];
-    for one in &app.languages {
-        languages.push((&one.name, &one.title));
-    }
-    let places: [(_, &dyn Render, _); 5] = [
-        ("contest", &t::Contest, &fields.contest),
-        ("round", &t::Round, &fields.round),
-        (
-            "round_problem",
-            &t::RejudgingRoundProblem,
-            &fields.round_problem,
-        ),
-        ("problem", &t::Problem, &fields.problem),
-        ("version", &t::RejudgingVersion, &fields.version),
-    ];
+    let filter = fields.filter(&app, &session).await?;
+    let inputs = choices::inputs(&app, &session, &fields, &filter).await?;
     let main = html! {
         h1 { (t::RejudgingNew) }
         p {
@@ -141,12 +133,7 @@ pub async fn form(Ctx { app, session }: Ctx, Query(fields): Query<Fields>) -> Pa
         form.fields method="post" {
             label { (t::RejudgingReason)
                 input name="reason" maxlength=(MAX_REASON) value=(fields.reason); }
-            @for (name, label, value) in places {
-                label { (label) input name=(name) type="number" min="1" value=(value); }
-            }
-            label { (t::RejudgingUser) input name="user" value=(fields.user); }
-            (select("language", t::Language, &languages, &fields.language))
-            (select("verdict", t::RejudgingVerdict, &verdicts, &fields.verdict))
+            (inputs)
             button { (t::JudgeAgain) }
         }
     };
@@ -216,6 +203,7 @@ pub async fn judge_again(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page
 pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let set = find(&app, &session, id).await?;
     let items = rejudging::items(&app.db, id).await?;
+    let chosen = filter::chosen(&app, &mut Names::new(&app, &session), &set).await?;
     let title = t::RejudgingTitle { id: id.to_string() };
     let is_live = set.state == SetState::Open && set.open > 0;
     let main = html! {
@@ -224,14 +212,11 @@ pub async fn show(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
             dl.facts {
                 @if !set.reason.is_empty() { dt { (t::RejudgingReason) } dd { (set.reason) } }
                 dt { (t::By) } dd { (set.login) ", " (time(set.created_at)) }
-                dt { (t::Submissions) } dd { (set.size) " " (filter::chosen(&set)) }
+                dt { (t::RejudgingChosen) } dd #chosen { (chosen) }
+                dt { (t::Submissions) } dd { (set.size) }
                 dt { (t::State) }
                 dd #state {
                     (state(&set)) @if let Some(at) = set.ended_at { ", " (time(at)) }
-                }
-                @if let Some(other) = set.repeat_of {
-                    dt { (t::RejudgingRepeats) }
-                    dd { a href={ "/rejudgings/" (other) } { "#" (other) } }
                 }
             }
             (decision(&set, &items))

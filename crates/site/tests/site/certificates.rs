@@ -1,0 +1,93 @@
+//! Certificates to print after a contest.
+
+use crate::RIGHT;
+use crate::support::contest::{Contest, contestant, first_admin, make_contest, submit};
+use crate::support::{Browser, Site, result_of};
+
+const PAST: &str = "2001-01-01T00:00";
+const OVER: &str = "2001-01-01T01:00";
+const FUTURE: &str = "2999-01-01T00:00";
+
+fn set_round(admin: &mut Browser, contest: &Contest, ends: &str, full_results: &str) {
+    let fields = [
+        ("name", "Final-Round"),
+        ("begins", PAST),
+        ("ends", ends),
+        ("full_results", full_results),
+        ("ranking_from", ""),
+    ];
+    let answer = admin.post(&format!("/rounds/{}", contest.round), &fields);
+    assert_eq!(answer.status, 303, "{answer:#?}");
+}
+
+/// The number of certificates on a page.
+fn count(page: &str) -> usize {
+    page.matches("class=\"certificate\"").count()
+}
+
+#[test]
+fn certificates_are_printed_after_the_full_results() {
+    let site = Site::start(None);
+    let mut admin = first_admin(&site);
+    let contest = make_contest(&mut admin);
+    let mut bob = contestant(&site, &mut admin, &contest, "bob");
+    let mut eve = contestant(&site, &mut admin, &contest, "eve");
+    let mut max = contestant(&site, &mut admin, &contest, "max");
+    let wrong: &[u8] = b"print(3)\n";
+    for (browser, source, verdict) in [
+        (&mut bob, RIGHT, "Accepted"),
+        (&mut eve, wrong, "Wrong answer"),
+    ] {
+        let page = submit(browser, &contest, source).location;
+        let is_final = |body: &str| {
+            let shown = result_of(body);
+            shown.contains(verdict) && !shown.contains("Initial")
+        };
+        admin.wait_until(&page.expect("a page"), is_final);
+    }
+    let (root, guest) = (format!("/contests/{}", contest.id), Browser::new(&site));
+    let path = format!("{root}/certificates");
+    let ranking = format!("{root}/ranking");
+    for (ends, full) in [("", ""), (OVER, FUTURE), (FUTURE, FUTURE)] {
+        set_round(&mut admin, &contest, ends, full);
+        assert_eq!(bob.get(&path).status, 404, "{ends} {full}");
+        let page = admin.get(&path);
+        assert_eq!((page.status, count(&page.body)), (200, 0), "{page:#?}");
+        let shown = admin.get(&ranking).body;
+        assert!(!shown.contains("/certificates"), "{shown}");
+    }
+    set_round(&mut admin, &contest, OVER, OVER);
+    let own = bob.get(&path).body;
+    assert_eq!(count(&own), 1, "{own}");
+    for part in ["bob", "Cup", "Final-Round", "Place 1 of 2"] {
+        assert!(own.contains(part), "{part}: {own}");
+    }
+    assert!(!own.contains("eve"), "{own}");
+    assert!(bob.get(&ranking).body.contains("Your certificate"));
+    assert!(eve.get(&path).body.contains("Place 2 of 2"));
+    // A member without submissions is in no table.
+    assert_eq!(count(&max.get(&path).body), 0);
+    assert_eq!({ guest }.get(&path).status, 404);
+
+    let all = admin.get(&path).body;
+    assert_eq!(count(&all), 2, "{all}");
+    assert!(admin.get(&ranking).body.contains(&path));
+    let best = admin.get(&format!("{path}?last_place=1")).body;
+    assert!(count(&best) == 1 && best.contains("Place 1 of 2"), "{best}");
+    // The choice of the staff does not widen that of a contestant.
+    assert_eq!(count(&eve.get(&format!("{path}?last_place=9")).body), 1);
+    assert_eq!(admin.get(&format!("{path}?round=999")).status, 404);
+    assert_eq!(admin.get(&format!("{path}?group=nothing")).status, 404);
+
+    // Out of competition: without a place. Disqualified: none.
+    let list = admin.get(&format!("{root}/participants")).body;
+    let of_eve = list.split("<tr").find(|row| row.contains(">eve<"));
+    let eves = of_eve.and_then(|row| row.split('"').find(|it| it.starts_with("/participants/")));
+    let eves = eves.unwrap_or_else(|| panic!("{list}"));
+    let fields = [("reason", "shared")];
+    let done = admin.post(&format!("{eves}/disqualify"), &fields);
+    assert_eq!(done.status, 303, "{done:#?}");
+    assert_eq!(count(&eve.get(&path).body), 0);
+    let all = admin.get(&path).body;
+    assert!(count(&all) == 1 && all.contains("Place 1 of 1"), "{all}");
+}
