@@ -83,6 +83,17 @@ def differences(host, sandbox):
     return pairs
 
 
+def compared(run_both):
+    """Run in both places. If the results differ, run again and keep what differs again. Return the
+    results on the host and in the sandbox, and the differences."""
+    host, sandbox = run_both()
+    found = differences(host, sandbox)
+    if found and both.TIMEOUT not in (host[0], sandbox[0]):
+        host, sandbox = run_both()
+        found = {name: pair for name, pair in differences(host, sandbox).items() if name in found}
+    return host, sandbox, found
+
+
 def compare(module, options):
     command = [PYTHON, "-m", "test", "-u", "none", "-v", module]
 
@@ -97,11 +108,7 @@ def compare(module, options):
             results.append((status, outcomes(text), text[-2000:]))
         return results
 
-    host, sandbox = run_both()
-    found = differences(host, sandbox)
-    if found and both.TIMEOUT not in (host[0], sandbox[0]):
-        host, sandbox = run_both()
-        found = {name: pair for name, pair in differences(host, sandbox).items() if name in found}
+    host, sandbox, found = compared(run_both)
     record = {"module": module, "tests": len(host[1])}
     if host[0] == both.TIMEOUT:
         return record | {"result": "timeout on the host"}

@@ -106,6 +106,19 @@ fn etc_has_certificates_of_authorities_but_not_that_of_the_host() {
 }
 
 #[test]
+fn shadow_cannot_be_opened_and_settings_of_python_are_found() {
+    let supervisor = supervisor();
+    let script = "import glob, os\n\
+                  try: open('/etc/shadow')\n\
+                  except OSError as error: print(error.errno)\n\
+                  files = glob.glob('/usr/lib/python3*/*.py')\n\
+                  print([file for file in files if not os.path.exists(file)])";
+    for found in python(&supervisor, script) {
+        assert_eq!(found, "13\n[]\n");
+    }
+}
+
+#[test]
 fn shared_memory_and_semaphores_work_and_are_empty_for_each_run() {
     let supervisor = supervisor();
     let script = "import multiprocessing as m, os\n\

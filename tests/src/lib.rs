@@ -35,7 +35,7 @@ pub use processes::{
     processes, processes_with_argument, programs, stop, token, unique_sleep,
 };
 pub use random::Random;
-pub use rotation::keep_rotating_part;
+pub use rotation::{keep_rotating_part, rotating_variant};
 pub use sandbox::{
     HANG_TIMEOUT, builder, probe, request, start, start_sleeper, supervisor, world_with_proc,
 };

@@ -18,6 +18,16 @@ pub fn keep_rotating_part<T>(cases: &mut Vec<T>) {
     });
 }
 
+/// The number of the variant that the current test runs, which changes with the part that
+/// `MILLIBOX_ROTATION` selects; `None` if the test runs all variants. The standard harness names
+/// threads after tests, so each of two variants is the first for half of the tests.
+pub fn rotating_variant(variants: usize) -> Option<usize> {
+    let (part, _) = rotation()?;
+    let thread = std::thread::current();
+    let offset: usize = thread.name()?.bytes().map(usize::from).sum();
+    Some((part + offset) % variants)
+}
+
 fn rotation() -> Option<(usize, usize)> {
     let text = std::env::var("MILLIBOX_ROTATION")
         .ok()

@@ -211,12 +211,15 @@ fn run_options_build_the_requested_world() {
             &["--env", "A=1", "--env", "B=x y", "--env", "A=2"],
             "echo $A $B; env | grep -c ="
         ),
-        "2 x y\n6\n"
+        "2 x y\n7\n"
     );
     assert_eq!(
         stdout_of(&["--env", "HOME=/"], "echo $PATH $HOME $LANG"),
         "/usr/local/bin:/usr/bin:/bin / C.UTF-8\n"
     );
+    let sanitized = "echo 'int main() { return 0; }' | gcc -fsanitize=address -x c - -o /tmp/a && \
+                     /tmp/a && echo right";
+    assert_eq!(stdout_of(&[], sanitized), "right\n");
     assert_eq!(
         stdout_of(
             &["--rlimit", "NOFILE=64", "--rlimit", "STACK=1M"],

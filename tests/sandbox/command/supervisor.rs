@@ -1,7 +1,7 @@
 //! How the command finds the supervisor's executable.
 
 use super::{line, status};
-use millibox_tests::{copy_executable, directory, executable, set_mode};
+use millibox_tests::{copy_executable, directory, executable, set_mode, write_script};
 use std::process::{Command, Stdio};
 
 #[test]
@@ -78,6 +78,70 @@ fn wrong_supervisor_executable_is_reported_with_its_source() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// A supervisor of a different version sends a greeting with its protocol, or rejects an unknown
+/// option.
+#[test]
+fn supervisor_of_different_version_is_reported_with_both_versions() {
+    let dir = directory();
+    set_mode(dir.path(), 0o755);
+    let path = dir.path().join("supervisor");
+    let own = env!("CARGO_PKG_VERSION");
+    let greeting = "printf 'mbx\\005abcdefghijkl' >&0; exec cat >/dev/null";
+    let rejection = "echo unknown argument --backend >&2; exit 1";
+    for (start, reason) in [
+        (greeting, "version 5 of the protocol"),
+        (rejection, "--backend"),
+    ] {
+        let version = "[ \"$1\" != --version ] || exec echo millibox-supervisor 0.1.7";
+        write_script(&path, &format!("#!/bin/sh\n{version}\n{start}\n"));
+        match millibox::Supervisor::builder().executable(&path).start() {
+            Err(millibox::Error::Start(millibox::StartError::Version { found, .. })) => {
+                assert_eq!(found, "0.1.7");
+            }
+            other => panic!("{other:?}"),
+        }
+        let with = |arguments: &[&str]| {
+            let mut command = Command::new(executable("millibox"));
+            command.args(arguments).env("MILLIBOX_SUPERVISOR", &path);
+            command.stdin(Stdio::null()).output().unwrap()
+        };
+        let output = with(&["run", "--", "true"]);
+        let message = line(&output);
+        assert_eq!(status(&output), 125, "{message}");
+        for part in ["0.1.7", own, reason, "same release", "MILLIBOX_SUPERVISOR"] {
+            assert!(message.contains(part), "{part}: {message}");
+        }
+        let output = with(&["doctor", "--json"]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let remedy = report["checks"][0]["remedy"].as_str();
+        assert!(
+            remedy.is_some_and(|remedy| remedy.contains("or unset it")),
+            "{report}"
+        );
+    }
+}
+
+/// A program that hangs instead of printing a version delays the error, but does not prevent it.
+#[test]
+fn executable_that_ignores_version_option_is_ended() {
+    let dir = directory();
+    let path = dir.path().join("supervisor");
+    write_script(
+        &path,
+        "#!/bin/sh\n[ \"$1\" != --version ] || exec sleep 1000\n",
+    );
+    let started = millibox::Supervisor::builder().executable(&path).start();
+    assert!(
+        matches!(
+            started,
+            Err(millibox::Error::Start(
+                millibox::StartError::NotSupervisor { .. }
+            ))
+        ),
+        "{started:?}"
+    );
 }
 
 #[test]
