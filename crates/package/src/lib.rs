@@ -55,7 +55,7 @@ mod sim;
 pub mod temporary;
 pub mod tokens;
 mod tree;
-mod yaml;
+pub mod yaml;
 
 pub use archive::Unpacked;
 pub use bound::{Bound, MAX_DEPTH, MAX_ENTRIES};

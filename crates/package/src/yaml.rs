@@ -3,35 +3,50 @@
 //! Scalars remain text, because the reader of a key decides whether it needs a string, a number or
 //! a boolean. [`boolean`] and [`number`] then apply the core schema of YAML 1.2. Other tools read
 //! some words by the rules of YAML 1.1, so a warning names each word whose meaning differs.
+//!
+//! [`read`] is for files of other programs that are not part of a package.
 
 use crate::bound::{Bound, MAX_VALUES};
-use crate::fault::FaultKind;
 use crate::fault::log::{Log, Place};
 use crate::fault::text::{Found, ValueKind};
 use crate::fault::values::{OtherMeaning, YamlFault};
+use crate::fault::{FaultKind, Faults};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::collections::HashMap;
+use std::path::Path;
 
 /// Maximum depth of nested values in a document.
 const MAX_LEVELS: usize = 64;
 
 /// One node of a document.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Node {
-    pub place: Place,
+    pub(crate) place: Place,
+    /// The value.
     pub value: Value,
 }
 
+/// The value of a node.
 #[derive(Debug, Clone)]
 pub enum Value {
     /// `~`, `null` or an empty value.
     Null,
+    /// A scalar.
     Text(String),
+    /// A list.
     Sequence(Vec<Node>),
+    /// Keys and their values, in order.
     Mapping(Vec<(Node, Node)>),
 }
 
 impl Node {
+    /// The line in which the node begins, counted from 1.
+    pub fn line(&self) -> u32 {
+        self.place.line().unwrap_or(1)
+    }
+
+    /// The text of a scalar.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -103,9 +118,20 @@ struct Open {
     key: Option<Node>,
 }
 
+/// Reads the text of a file with a single YAML document. Returns `None` if the document is empty.
+///
+/// # Errors
+/// The text is not valid YAML, or exceeds a bound.
+pub fn read(path: &Path, text: &str) -> Result<Option<Node>, Faults> {
+    let log = Log::new(path);
+    let node = parse(text, &"".into(), &log);
+    log.finish()?;
+    Ok(node)
+}
+
 /// Parses a text that contains a single YAML document. Returns `None` if the document is empty or
 /// has faults, which the log contains.
-pub fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
+pub(crate) fn parse(text: &str, file: &Place, log: &Log) -> Option<Node> {
     let mut reader = Reader {
         open: Vec::new(),
         anchors: HashMap::new(),

@@ -123,9 +123,9 @@ impl Checkup<'_> {
                 );
                 Some(format!("{remedy}, or {elsewhere}"))
             }
-            Err(Error::Start(StartError::NotSupervisor { named_by, .. })) => {
-                Some(named_by.map_or(elsewhere.to_owned(), renamed))
-            }
+            Err(Error::Start(
+                StartError::NotSupervisor { named_by, .. } | StartError::Version { named_by, .. },
+            )) => Some(named_by.map_or(elsewhere.to_owned(), renamed)),
             Err(Error::Start(StartError::NotFound(_))) => Some(elsewhere.to_owned()),
             _ => None,
         };

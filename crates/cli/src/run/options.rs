@@ -5,20 +5,13 @@ use crate::machine;
 use crate::values;
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PathBufValueParser, TypedValueParser};
-use millibox::{Network, Request};
+use millibox::{Network, Request, STANDARD_ENVIRONMENT};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The directories in which a name is looked up if the environment has no PATH.
 pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
-/// The environment of a program in the default world, as far as the command line does not set it.
-const ENVIRONMENT: [(&str, &str); 3] = [
-    ("PATH", DEFAULT_PATH),
-    ("HOME", "/tmp"),
-    ("LANG", "C.UTF-8"),
-];
 
 const LIMITS: &str = "Limits (only --process-limit has a default)";
 const STREAMS: &str = "Streams";
@@ -351,7 +344,11 @@ pub struct Args {
 impl Args {
     /// The environment of the program.
     pub fn environment(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-        let defaults: &[_] = if self.bare { &[] } else { &ENVIRONMENT };
+        let defaults: &[_] = if self.bare {
+            &[]
+        } else {
+            &STANDARD_ENVIRONMENT
+        };
         let is_set = |env: &[(OsString, OsString)], name: &OsStr| env.iter().any(|it| it.0 == name);
         let defaults = defaults
             .iter()

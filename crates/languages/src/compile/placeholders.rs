@@ -21,13 +21,14 @@ pub(super) fn values(suite: &Suite, tools: &Tools) -> Values {
     values
 }
 
-/// Returns the environment of a command: PATH and `more`. The suite's variables override them.
+/// Returns the environment of a command: PATH, no LeakSanitizer, and `more`. The suite's variables
+/// override them.
 pub(super) fn environment(
     more: &[(&str, &str)],
     surroundings: &Surroundings,
     values: &Values,
 ) -> Vec<(OsString, OsString)> {
-    let mut env: Vec<(OsString, OsString)> = [("PATH", SEARCH_PATH)]
+    let mut env: Vec<(OsString, OsString)> = [("PATH", SEARCH_PATH), millibox::NO_LEAK_SANITIZER]
         .iter()
         .chain(more)
         .map(|(name, value)| (name.into(), value.into()))
