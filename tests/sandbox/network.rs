@@ -1,8 +1,9 @@
 //! Network namespaces: without interfaces, or with a loopback interface.
 
 use crate::{builder, supervisor};
-use millibox::{Network, Outcome, World};
-use millibox_tests::{pipe, read_line, request, run, run_probe, start, wait};
+use millibox::{Mount, Network, Outcome, Request, Supervisor, World};
+use millibox_tests::{pipe, read_line, request, run, run_probe, skip, start, wait};
+use std::collections::BTreeSet;
 
 fn loopback() -> World {
     World::minimal().network(Network::Loopback)
@@ -189,5 +190,69 @@ fn socket_option_memory_limit_is_20_kib() {
             return millibox_tests::skip("/proc/sys is read-only here, as in containers");
         }
         assert_eq!(output.text().trim(), "20480", "{network:?}");
+    }
+}
+
+/// The network namespaces of successive runs with loopback.
+fn namespaces(supervisor: &Supervisor, script: &str) -> BTreeSet<String> {
+    let world = World::standard().network(Network::Loopback);
+    let script = format!("readlink /proc/self/ns/net; {script}");
+    (0..20)
+        .map(|_| {
+            let request = Request::new("/bin/sh").args(["-c", &script]).world(&world);
+            let output = supervisor.output(&request, 1 << 20).unwrap();
+            assert_eq!(output.result.outcome, Outcome::Exited(0), "{output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        })
+        .collect()
+}
+
+#[test]
+fn namespace_is_kept_until_a_run_asks_for_a_socket() {
+    let supervisor = start(builder().slots(1));
+    let kept = namespaces(&supervisor, "true").len();
+    if kept == 20 {
+        return skip("the kernel gives the zygote no seccomp listener");
+    }
+    // Each runner of the slot has one.
+    assert!(kept <= 4, "{kept}");
+    if !std::path::Path::new("/usr/bin/perl").exists() {
+        return skip("perl is not installed");
+    }
+    // AF_INET and AF_INET6, streams and datagrams.
+    for arguments in ["2, 1, 0", "2, 2, 0", "10, 1, 0", "10, 2, 0"] {
+        let script = format!("perl -e 'socket(my $socket, {arguments}) or die'");
+        let found = namespaces(&supervisor, &script).len();
+        // The kernel soon uses the number of a namespace again.
+        assert!(found > 8, "{arguments}: {found}");
+    }
+    // A Unix socket, and one of AF_PACKET, which the policy refuses.
+    for script in [
+        "socket(my $socket, 1, 1, 0) or die",
+        "socket(my $socket, 17, 3, 0) and die",
+    ] {
+        let found = namespaces(&supervisor, &format!("perl -e '{script}'")).len();
+        assert!(found <= 4, "{script}: {found}");
+    }
+}
+
+#[test]
+fn no_setting_of_the_network_can_be_changed() {
+    let supervisor = supervisor();
+    for network in [Network::None, Network::Loopback] {
+        let world = World::standard()
+            .mount(Mount::proc("/tmp/proc"))
+            .network(network);
+        let script = "cd /tmp/proc/sys/net && find . -type f | wc -l && find . -type f -writable";
+        let request = Request::new("/bin/sh").args(["-c", script]).world(&world);
+        let output = supervisor.output(&request, 1 << 20).unwrap();
+        assert_eq!(output.result.outcome, Outcome::Exited(0), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (count, writable) = text.split_once('\n').unwrap();
+        assert!(
+            count.trim().parse::<u32>().unwrap() > 10,
+            "{network:?}: {text}"
+        );
+        assert_eq!(writable, "", "{network:?}");
     }
 }

@@ -51,6 +51,7 @@ mod messages;
 mod mounter;
 mod null;
 mod options;
+mod own_network;
 mod pid1;
 mod prepared;
 mod program;

@@ -128,6 +128,7 @@ fn confine(prepared: &Prepared) -> Result<()> {
     ] {
         let _ = calls::close(fd);
     }
+    prepared.of_network.close_copies();
     calls::attach_seccomp(crate::confine::PID1)
 }
 

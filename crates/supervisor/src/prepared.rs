@@ -7,6 +7,8 @@ use crate::rlimits::TARGET_RLIMITS;
 use crate::run_mounts::RunMount;
 use crate::sys::calls;
 use crate::sys::memory::{Pointers, Stack};
+use core::sync::atomic::AtomicI32;
+use core::sync::atomic::Ordering::Relaxed;
 use millibox_wire::Network;
 use serde::{Deserialize, Serialize};
 use zerocopy::IntoBytes;
@@ -77,6 +79,43 @@ pub struct Program<'a> {
     pub control: i32,
 }
 
+/// The number of files in /proc/net that the zygote sends: protocols, netlink and sockstat.
+pub const SOCKET_FILE_COUNT: usize = 3;
+
+/// The descriptors that must not reach a run: the listener and the files about sockets. -1 stands
+/// for a missing one.
+#[derive(Debug)]
+pub struct NetworkDescriptors([AtomicI32; 1 + SOCKET_FILE_COUNT]);
+
+impl NetworkDescriptors {
+    pub fn new() -> NetworkDescriptors {
+        NetworkDescriptors([const { AtomicI32::new(-1) }; 1 + SOCKET_FILE_COUNT])
+    }
+
+    pub fn listener(&self) -> Option<i32> {
+        Some(self.0[0].load(Relaxed)).filter(|fd| *fd >= 0)
+    }
+
+    /// Replaces the listener, and returns the old one.
+    pub fn set_listener(&self, fd: i32) -> i32 {
+        self.0[0].swap(fd, Relaxed)
+    }
+
+    pub fn files(&self) -> &[AtomicI32] {
+        &self.0[1..]
+    }
+
+    /// Closes all of them in the descriptor table of the caller, and keeps their numbers.
+    pub fn close_copies(&self) {
+        for fd in &self.0 {
+            let fd = fd.load(Relaxed);
+            if fd >= 0 {
+                let _ = calls::close(fd);
+            }
+        }
+    }
+}
+
 /// One world, as pid1 and target see it.
 #[derive(Clone, Copy)]
 pub struct Prepared<'a> {
@@ -87,6 +126,9 @@ pub struct Prepared<'a> {
     pub gid: u32,
     pub mounts: &'a [(u32, RunMount)],
     pub network: Network,
+    /// The zygote's descriptors for that network. Their numbers are the same in the memory of pid1
+    /// and target.
+    pub of_network: &'a NetworkDescriptors,
     /// Whether runs may create namespaces.
     pub makes_namespaces: bool,
     /// The seccomp program that the target attaches; `None` if the target has inherited it.

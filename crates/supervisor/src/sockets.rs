@@ -29,7 +29,7 @@
 //! run also ends if its part could exceed a share of the machine's memory.
 
 use crate::launch;
-use crate::prepared::Runner;
+use crate::prepared::{Runner, SOCKET_FILE_COUNT};
 use crate::sys::ascii::keyed_number;
 use crate::sys::{Result, calls};
 use std::os::fd::OwnedFd;
@@ -104,40 +104,60 @@ pub fn limit_backlogs(procfs: i32) {
     let _ = calls::write_file(procfs, c"sys/net/core/somaxconn", b"128");
 }
 
-/// Makes buffers small and sends the supervisor the files that count sockets. The zygote calls this
-/// in a fresh network namespace.
-pub fn send_files(runner: &Runner) -> Result<()> {
+/// Makes buffers small in a fresh network namespace. Returns whether that worked: in a container
+/// /proc/sys may be read-only, and each connection then counts as a large one.
+pub fn limit_buffers(runner: &Runner) -> bool {
     let set = |file, value| calls::write_file(runner.procfs, file, value).is_ok();
-    // In a container /proc/sys may be read-only. In that case each connection counts as a large
-    // one.
-    let small = set(c"sys/net/ipv4/tcp_rmem", TCP_RECEIVE_BUFFER_SIZES)
+    let is_small = set(c"sys/net/ipv4/tcp_rmem", TCP_RECEIVE_BUFFER_SIZES)
         & set(c"sys/net/ipv4/tcp_wmem", TCP_SEND_BUFFER_SIZES);
     let _ = set(c"sys/net/core/somaxconn", MAX_BACKLOG);
     let _ = set(c"sys/net/ipv4/tcp_max_tw_buckets", MAX_TIME_WAIT_SOCKETS);
     limit_options(runner.procfs);
-    let open = |path| calls::openat(runner.procfs, path, libc::O_RDONLY, 0);
-    let mut files = [-1; FILE_COUNT];
-    let opened = [
+    is_small
+}
+
+/// Opens the files that count the sockets in the network namespace of the caller: protocols,
+/// netlink and, as the last one, sockstat.
+pub fn open_files(runner: &Runner) -> Result<[i32; SOCKET_FILE_COUNT]> {
+    let mut files = [-1; SOCKET_FILE_COUNT];
+    let paths = [
         c"self/net/protocols",
         c"self/net/netlink",
         c"self/net/sockstat",
-    ]
-    .into_iter()
-    .zip(&mut files);
-    let answer = opened
-        .into_iter()
-        .try_for_each(|(path, file)| open(path).map(|fd| *file = fd))
-        .and_then(|()| {
-            calls::send_descriptors(
-                runner.socket,
-                &[launch::message::SOCKETS, u8::from(small)],
-                &files,
-            )
-        });
+    ];
+    for (path, file) in paths.into_iter().zip(&mut files) {
+        match calls::openat(runner.procfs, path, libc::O_RDONLY, 0) {
+            Ok(fd) => *file = fd,
+            Err(errno) => {
+                close_files(files);
+                return Err(errno);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Makes buffers small and sends the supervisor the files that count sockets, in the fresh network
+/// namespace of a single run.
+pub fn prepare(runner: &Runner) -> Result<()> {
+    let are_small = limit_buffers(runner);
+    let files = open_files(runner)?;
+    let sent = send_files(runner, files, are_small);
+    close_files(files);
+    sent
+}
+
+/// Closes those of the files that are open.
+fn close_files(files: [i32; SOCKET_FILE_COUNT]) {
     for file in files.into_iter().filter(|&file| file >= 0) {
         let _ = calls::close(file);
     }
-    answer
+}
+
+/// Sends the supervisor the files of [`open_files`] for the next run.
+pub fn send_files(runner: &Runner, files: [i32; SOCKET_FILE_COUNT], are_small: bool) -> Result<()> {
+    let message = [launch::message::SOCKETS, u8::from(are_small)];
+    calls::send_descriptors(runner.socket, &message, &files)
 }
 
 /// The number of times that the zygote checks whether a run has left sockets, over 60 ms in total.
@@ -158,27 +178,30 @@ const CHECKS_PER_PAUSE_STEP: u32 = 20;
 /// A socket in transit in a socket of the caller, such as the run's standard input, stays until the
 /// caller receives or closes it. So the zygote does not wait for long. Instead it creates a fresh
 /// network namespace, in which the old names do not exist.
-pub fn clear(runner: &Runner, loopback: bool) -> Result<()> {
-    if loopback {
-        // No later run uses this namespace, and its connections take time to end. The kernel begins
-        // to free it when the zygote has left it.
-        trigger_collection()?;
-        return enter_namespace(runner);
+pub fn clear(runner: &Runner) -> Result<()> {
+    match wait_until_none(runner.sockstat)? {
+        true => Ok(()),
+        false => renew_namespace(runner),
     }
+}
+
+/// Waits until a network namespace has no sockets, but not for long. Returns whether it has none.
+/// `sockstat` is its file of that name in /proc/net.
+pub fn wait_until_none(sockstat: i32) -> Result<bool> {
     let mut buffer = [0; 64];
     for look in 0..MAX_EMPTY_CHECKS {
         // A file without the number does not mean that the number is zero.
         if keyed_number(
-            calls::read_at_start(runner.sockstat, &mut buffer)?,
+            calls::read_at_start(sockstat, &mut buffer)?,
             b"sockets: used",
         ) == Some(0)
         {
-            return Ok(());
+            return Ok(true);
         }
         let _ = trigger_collection();
         calls::sleep_ns(EMPTY_CHECK_PAUSE_NS * (1 + look / CHECKS_PER_PAUSE_STEP));
     }
-    renew_namespace(runner)
+    Ok(false)
 }
 
 /// The number of sockets in the network namespace of runs without network access.
@@ -214,12 +237,9 @@ pub fn enter_namespace(runner: &Runner) -> Result<()> {
 }
 
 /// Closes a Unix socket, so that the kernel looks for sockets in transit.
-fn trigger_collection() -> Result<()> {
+pub fn trigger_collection() -> Result<()> {
     calls::socket(libc::AF_UNIX, libc::SOCK_DGRAM).and_then(|fd| calls::close(fd).map(drop))
 }
-
-/// The number of files in /proc/net that the zygote sends: protocols, netlink and sockstat.
-pub const FILE_COUNT: usize = 3;
 
 /// The sockets of a run, as the supervisor sees them.
 pub struct Sockets {
@@ -240,7 +260,7 @@ pub struct Sockets {
 impl Sockets {
     /// Creates the state for the files that the zygote has sent.
     pub fn new(
-        [protocols, netlink, sockstat]: [OwnedFd; FILE_COUNT],
+        [protocols, netlink, sockstat]: [OwnedFd; SOCKET_FILE_COUNT],
         small: bool,
         share: u64,
     ) -> Sockets {

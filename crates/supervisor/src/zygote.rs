@@ -15,8 +15,9 @@
 //! [`crate::sys`].
 
 use crate::launch::{End, Failure, Report, message};
+use crate::own_network::OwnNetwork;
 use crate::pid1;
-use crate::prepared::{Order, Prepared, Program, Runner, send_report};
+use crate::prepared::{NetworkDescriptors, Order, Prepared, Program, Runner, send_report};
 use crate::program;
 use crate::sockets;
 use crate::sys::calls;
@@ -127,6 +128,7 @@ impl Zygote<'_> {
             return Err(program::failure(unfit));
         }
         let own_pidfd = process::own_pidfd().map_err(failed)?;
+        let descriptors = NetworkDescriptors::new();
         let prepared = Prepared {
             runner,
             parent_pidfd: own_pidfd,
@@ -134,6 +136,7 @@ impl Zygote<'_> {
             gid: self.order.gid,
             mounts: &self.order.mounts,
             network: self.order.network,
+            of_network: &descriptors,
             makes_namespaces: self.order.makes_namespaces,
             seccomp: self
                 .order
@@ -148,24 +151,37 @@ impl Zygote<'_> {
         };
         sockets::enter_namespace(runner).map_err(|errno| Failure::new(Step::Network, errno))?;
         runner.backend.enter_own_cgroup_namespace()?;
+        let mut network = OwnNetwork::new(runner, &descriptors);
+        if self.network() == Network::Loopback {
+            network.watch();
+        }
         let attached = match self.shared_program {
             Some(program) => {
                 calls::attach_seccomp(program).map_err(|errno| Failure::new(Step::Seccomp, errno))
             }
             None => Ok(()),
         };
-        let mut loopback = false;
         while attached.is_ok()
             && runner.shared.stay_idle.load(SeqCst) == 0
-            && self.run(&prepared, &mut loopback)
+            && self.run(&prepared, &mut network)
         {}
-        // Close the descriptor, because the descriptor table is shared with the runner.
+        // Close the descriptors, because the descriptor table is shared with the runner.
         let _ = calls::close(own_pidfd);
-        attached
+        let ended = network.end();
+        attached.and(ended.map_err(|errno| Failure::new(Step::Network, errno)))
+    }
+
+    /// The network of runs that are clones of the zygote's pid1s. The copies of a template have
+    /// network namespaces of their own.
+    fn network(&self) -> Network {
+        match self.order.program {
+            Some(_) => Network::None,
+            None => self.order.network,
+        }
     }
 
     /// Prepares and serves one pid1. Returns whether to prepare the same world again.
-    fn run(&self, prepared: &Prepared, loopback: &mut bool) -> bool {
+    fn run(&self, prepared: &Prepared, network: &mut OwnNetwork) -> bool {
         let runner = self.runner;
         let shared = runner.shared;
         shared.prepared.store(0, Relaxed);
@@ -182,7 +198,7 @@ impl Zygote<'_> {
             &shared.pid1
         };
         let mut limited = false;
-        let waited = self.create_environment(loopback).and_then(|how| {
+        let waited = self.create_environment(network).and_then(|how| {
             if let Some(watched) = runner.backend.watched() {
                 // Without these files the supervisor could not enforce the run's limits.
                 let count = watched.iter().take_while(|&&fd| fd >= 0).count();
@@ -196,13 +212,15 @@ impl Zygote<'_> {
                     limited = has_other_limits(pid1);
                 }
             };
-            process::run_child(how, &runner.pid1_stack, pid1::main, prepared, pid, dead)
+            let (stack, main) = (&runner.pid1_stack, pid1::main);
+            let answer = |pid1| network.wait(pid1);
+            process::run_child_beside(how, stack, main, prepared, pid, answer, dead)
                 .map_err(|errno| Failure::new(Step::Clone, errno))
         });
         let waited = match waited {
             Ok(waited) => waited,
             Err(failure) => {
-                self.clean(*loopback);
+                self.clean(network);
                 send_report(
                     runner.socket,
                     message::UNPREPARED,
@@ -238,42 +256,27 @@ impl Zygote<'_> {
                 },
             );
         }
-        self.clean(*loopback);
+        self.clean(network);
         launch != 0
     }
 
     /// Removes everything that the run left. If that fails, the zygote and its runner end, and the
     /// supervisor starts another runner.
-    fn clean(&self, loopback: bool) {
+    fn clean(&self, network: &mut OwnNetwork) {
         let runner = self.runner;
-        if sockets::clear(runner, loopback).is_err() || runner.backend.clean(runner.shared).is_err()
-        {
+        if network.clear().is_err() || runner.backend.clean(runner.shared).is_err() {
             calls::exit(1);
         }
     }
 
     /// Creates the environment that must exist before pid1 is cloned.
-    fn create_environment(&self, loopback: &mut bool) -> Result<Clone, Failure> {
-        let at_network = |errno| Failure::new(Step::Network, errno);
+    fn create_environment(&self, network: &mut OwnNetwork) -> Result<Clone, Failure> {
         let runner = self.runner;
-        let had_network = *loopback;
-        // The copies of a template have namespaces of their own.
-        let network = match self.order.program {
-            Some(_) => Network::None,
-            None => self.order.network,
-        };
-        match network {
-            Network::Loopback => {
-                calls::unshare(libc::CLONE_NEWNET).map_err(at_network)?;
-                calls::loopback_up().map_err(at_network)?;
-                sockets::send_files(runner).map_err(at_network)?;
-                *loopback = true;
-            }
-            Network::None if *loopback => {
-                calls::setns(runner.network, libc::CLONE_NEWNET).map_err(at_network)?;
-                *loopback = false;
-            }
-            Network::None => {}
+        let had_network = network.was_left();
+        if self.network() == Network::Loopback {
+            network
+                .enter()
+                .map_err(|errno| Failure::new(Step::Network, errno))?;
         }
         let namespaces =
             libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC;

@@ -193,7 +193,7 @@ impl RunNetwork<'_> {
     fn main(&self) -> ! {
         let prepared = calls::setns(self.pidfd, libc::CLONE_NEWUSER | libc::CLONE_NEWNET)
             .and_then(|_| calls::loopback_up())
-            .and_then(|()| sockets::send_files(self.runner));
+            .and_then(|()| sockets::prepare(self.runner));
         calls::exit(prepared.err().map_or(0, |errno| errno.0))
     }
 }

@@ -7,8 +7,9 @@ use crate::backend::{self, Handover};
 use crate::launch::{End, Failure, Memory, Report, Start, UNLIMITED, message};
 use crate::messages::Fatal;
 use crate::messages::failed;
+use crate::prepared::SOCKET_FILE_COUNT;
 use crate::slot::{Runner, State};
-use crate::sockets::{self, Sockets};
+use crate::sockets::Sockets;
 use crate::sys::{Errno, calls, process};
 use crate::world::WorldId;
 use millibox_wire::Step;
@@ -115,7 +116,7 @@ impl Supervisor {
                     let share = self.setup.socket_share;
                     let files: Vec<OwnedFd> = descriptors
                         .by_ref()
-                        .take(sockets::FILE_COUNT)
+                        .take(SOCKET_FILE_COUNT)
                         .flatten()
                         .collect();
                     match files.try_into() {

@@ -36,8 +36,22 @@ pub fn run_child<T: Sync>(
     pid: &AtomicI32,
     dead: impl FnOnce(i32),
 ) -> Result<Waited> {
+    run_child_beside(how, stack, main, argument, pid, |_| {}, dead)
+}
+
+/// Like [`run_child`], and calls `beside` with the child's process id before it waits.
+pub fn run_child_beside<T: Sync>(
+    how: Clone,
+    stack: &Stack,
+    main: fn(&T) -> !,
+    argument: &T,
+    pid: &AtomicI32,
+    beside: impl FnOnce(i32),
+    dead: impl FnOnce(i32),
+) -> Result<Waited> {
     // SAFETY: stack and argument are borrowed until the child has been reaped.
     let child = unsafe { spawn(how, stack, main, argument, Some(pid)) }?;
+    beside(child);
     let options = libc::WEXITED | libc::WNOWAIT | libc::__WALL;
     let wait_args = [libc::P_PID as usize, child as usize, 0, options as usize, 0];
     // SAFETY: all arguments are numbers, and the kernel writes nothing.

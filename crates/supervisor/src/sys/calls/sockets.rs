@@ -268,7 +268,9 @@ pub fn socket(family: i32, kind: i32) -> Result<i32> {
 
 /// Brings up the loopback interface of this network namespace (netdevice(7), `SIOCSIFFLAGS`).
 pub fn loopback_up() -> Result<()> {
-    let socket = socket(libc::AF_INET, libc::SOCK_DGRAM)? as usize;
+    // The kernel accepts the request at any socket, and a seccomp listener would hold a call that
+    // creates a socket of another domain (crate::own_network).
+    let socket = socket(libc::AF_UNIX, libc::SOCK_DGRAM)? as usize;
     // SAFETY: the arguments are numbers and an ifreq that is initialised and lives during the call.
     unsafe {
         let mut request: libc::ifreq = core::mem::zeroed();
