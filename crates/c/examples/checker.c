@@ -32,7 +32,7 @@ static char *read_file(const char *path, size_t *length) {
 
 /* The length without white space at the end. */
 static size_t trimmed(const char *text, size_t length) {
-    while (length > 0 && strchr(" \n\r\t", text[length - 1]) != NULL)
+    while (length > 0 && memchr(" \n\r\t", text[length - 1], 4) != NULL)
         length--;
     return length;
 }

@@ -8,7 +8,7 @@
 use crate::border::{self, Owned, checked, given, returned};
 use crate::error::Error;
 use millibox::Supervisor;
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, chown, fchmod, fstat, openat2};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fchmod, fchown, fstat, openat2};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid, geteuid};
 use std::ffi::{CString, OsStr, c_char, c_void};
@@ -53,17 +53,14 @@ pub struct Buffer {
 impl Files {
     fn new() -> std::io::Result<Files> {
         let directory = tempfile::Builder::new().prefix("millibox-").tempdir()?;
-        if geteuid().is_root() {
-            let (uid, gid) = Supervisor::UNPRIVILEGED_IDS;
-            chown(
-                directory.path(),
-                Some(Uid::from_raw(uid)),
-                Some(Gid::from_raw(gid)),
-            )?;
-        }
         let path = CString::new(directory.path().as_os_str().as_bytes())?;
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = rustix::fs::open(directory.path(), flags, Mode::empty())?;
+        if geteuid().is_root() {
+            // The directory is open already, because its new owner may rename it.
+            let (uid, gid) = Supervisor::UNPRIVILEGED_IDS;
+            fchown(&open, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
+        }
         Ok(Files {
             directory: Owned::new(Directory {
                 open,

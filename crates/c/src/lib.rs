@@ -36,3 +36,12 @@ mod run;
 mod sandbox;
 mod version;
 mod world;
+
+/// The header lets any number of threads use these handles at the same time.
+const fn may_be_shared<T: Send + Sync>() {}
+const _: () = {
+    may_be_shared::<sandbox::Sandbox>();
+    may_be_shared::<run::Run>();
+    may_be_shared::<result::ProgramResult>();
+    may_be_shared::<prepared::Prepared>();
+};

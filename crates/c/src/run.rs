@@ -137,7 +137,10 @@ impl Started {
         }
         let number = watch.as_raw_fd();
         captured.watch = Some(watch);
-        captured.watch_event(&self.handle, true)?;
+        if let Err(error) = captured.watch_event(&self.handle, true) {
+            captured.watch = None;
+            return Err(error);
+        }
         Ok(number)
     }
 }
@@ -151,7 +154,20 @@ impl Captured {
     /// Reads the available output. Returns whether all of it was read.
     fn read(&mut self, handle: &Handle) -> Result<bool, Error> {
         match &mut self.capture {
-            Some(capture) => Ok(capture.read(handle, Some(Duration::ZERO))?),
+            Some(capture) => {
+                let before = capture.pipes().collect::<Vec<_>>();
+                let ended = capture.read(handle, Some(Duration::ZERO))?;
+                // A forked process may hold a copy of a pipe, and then the pipe would stay in the
+                // watch after it was closed here.
+                if let Some(watch) = &self.watch {
+                    for pipe in before {
+                        if !capture.pipes().any(|open| Arc::ptr_eq(&open, &pipe)) {
+                            epoll::delete(watch, &pipe).map_err(watch_failed)?;
+                        }
+                    }
+                }
+                Ok(ended)
+            }
             None => Ok(true),
         }
     }

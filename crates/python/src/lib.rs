@@ -8,7 +8,7 @@ mod files;
 use files::Staging;
 use millibox::{
     BackendChoice, Error, Handle, Mount, Outcome, Output, Prepare, Prepared, Request, RunResult,
-    Supervisor, World,
+    Streams, Supervisor, World,
 };
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -38,6 +38,9 @@ type Facts = (
     (u64, u64, u64, u64, Option<u32>),
     String,
 );
+
+/// The period in which a waiting thread looks for signals that another thread has received.
+const SIGNAL_PERIOD: Duration = Duration::from_millis(100);
 
 /// The exit status of `millibox-stage` if it does not execute the program.
 const EXIT_NOT_EXECUTED: i32 = 127;
@@ -299,14 +302,29 @@ impl PySupervisor {
         max_bytes: u64,
     ) -> PyResult<(Facts, Bound<'py, PyBytes>, Bound<'py, PyBytes>, bool)> {
         let supervisor = self.get()?;
-        let output = py.detach(|| supervisor.output(&request.request, max_bytes));
+        let run = supervisor.capture(&request.request, Streams::Both, max_bytes);
+        let (run, mut capture) = run.map_err(raised)?;
+        // Ends the run if a signal handler raises an exception, such as KeyboardInterrupt.
+        while !py
+            .detach(|| capture.read(&run, Some(SIGNAL_PERIOD)))
+            .map_err(raised)?
+        {
+            py.check_signals()?;
+        }
+        let result = loop {
+            match py.detach(|| run.wait_timeout(SIGNAL_PERIOD)) {
+                Ok(Some(result)) => break result,
+                Ok(None) => py.check_signals()?,
+                Err(error) => return Err(raised(error)),
+            }
+        };
         let Output {
             result,
             stdout,
             stderr,
             truncated,
             ..
-        } = output.map_err(raised)?;
+        } = capture.into_output(result);
         let bytes = |data: &[u8]| PyBytes::new(py, data);
         let facts = facts(&result, request.staging.as_deref())?;
         Ok((facts, bytes(&stdout), bytes(&stderr), truncated))
@@ -342,12 +360,14 @@ impl PySupervisor {
 
     /// Ends the sandbox with all programs in it.
     fn close(&self, py: Python<'_>) {
-        let mut supervisor = self
+        // The lock must be free while this thread waits: another thread may hold the interpreter and
+        // want the lock.
+        let taken = self
             .supervisor
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let supervisor = supervisor.take();
-        if let Some(supervisor) = supervisor {
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(supervisor) = taken {
             supervisor.close();
             py.detach(|| drop(supervisor));
         }

@@ -147,6 +147,54 @@ class Test(unittest.TestCase):
             self.assertEqual(pool.apply(run_in_child, (ForkedBox(),)), 0)
         self.assertTrue(self.box.run(["true"]).ok)
 
+    def test_sandbox_can_be_closed_while_other_threads_use_it(self) -> None:
+        # The script would wait forever if close() and another thread waited for each other.
+        script = """
+import sys, threading
+import millibox
+box = millibox.Sandbox(backend=sys.argv[1])
+native = box._get()
+begun = threading.Event()
+def use():
+    try:
+        while True:
+            native.info()
+            begun.set()
+    except RuntimeError:
+        pass
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads:
+    thread.start()
+begun.wait()
+box.close()
+for thread in threads:
+    thread.join()
+"""
+        for _ in range(5):
+            subprocess.run([sys.executable, "-c", script, BACKEND], check=True, timeout=60)
+
+    def test_interrupt_ends_the_program(self) -> None:
+        script = """
+import sys
+import millibox
+with millibox.Sandbox(backend=sys.argv[1]) as box:
+    print("begun", flush=True)
+    try:
+        box.run(["sleep", "inf"], limits=millibox.Limits(real_time=None, cpu_time=None))
+    except KeyboardInterrupt:
+        print("interrupted", box.run(["echo", "next"]).stdout, end="")
+"""
+        command = [sys.executable, "-c", script, BACKEND]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            self.assertEqual(child.stdout.readline(), "begun\n")
+            time.sleep(0.3)
+            child.send_signal(signal.SIGINT)
+            try:
+                self.assertEqual(child.communicate(timeout=60)[0], "interrupted next\n")
+            finally:
+                child.kill()
+
     def test_files_are_in_the_working_directory(self) -> None:
         files: dict[str, str | bytes] = {"a/b.txt": "hällo", "/tmp/run.sh": b"cat - a/b.txt; pwd\n"}
         program = ["sh", "run.sh"]

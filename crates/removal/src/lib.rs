@@ -31,7 +31,8 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY
 ///
 /// # Errors
 /// An entry cannot be removed, for example because it belongs to a different user, or because a
-/// program is still creating entries. Everything else may have been removed.
+/// program is still creating entries. Everything else may have been removed. End such programs
+/// first: a program that creates entries as fast as they are removed delays the end.
 pub fn empty(directory: impl AsFd) -> rustix::io::Result<()> {
     let directory = directory.as_fd();
     let mut moved = 0u64;

@@ -103,7 +103,7 @@ pub struct OwnNetwork<'a> {
     descriptors: &'a NetworkDescriptors,
     /// Whether the zygote is in a namespace of its runs, and not in that of runs without network.
     exists: bool,
-    was_left: bool,
+    has_left_one: bool,
     /// Whether the buffers of connections are small; see [`sockets`].
     is_small: bool,
     /// The number of calls in the current run that asked for a socket of another kind.
@@ -116,7 +116,7 @@ impl OwnNetwork<'_> {
             runner,
             descriptors,
             exists: false,
-            was_left: false,
+            has_left_one: false,
             is_small: false,
             asked: 0,
         }
@@ -130,9 +130,9 @@ impl OwnNetwork<'_> {
         }
     }
 
-    /// Whether the zygote has left the namespace of the last run, which the kernel then frees.
-    pub fn was_left(&self) -> bool {
-        self.was_left
+    /// Whether the zygote has left a namespace. The kernel frees it some time later.
+    pub fn has_left_one(&self) -> bool {
+        self.has_left_one
     }
 
     /// Enters a namespace that no earlier run has used, and sends the supervisor its files.
@@ -166,7 +166,10 @@ impl OwnNetwork<'_> {
         };
         loop {
             let [ended, held] = calls::wait_readable([pidfd, listener], None);
-            if held && calls::continue_held_call(listener, || self.asked += 1).is_ok() {
+            if held
+                && calls::continue_held_call(listener, || self.asked = self.asked.saturating_add(1))
+                    .is_ok()
+            {
                 if self.asked > MAX_PROMPT_ANSWERS {
                     calls::sleep_ns(ANSWER_PAUSE_NS);
                 }
@@ -180,7 +183,6 @@ impl OwnNetwork<'_> {
     /// Makes sure that the next run finds nothing of the last one: stays in the namespace if the
     /// run has not used it, and leaves it otherwise.
     pub fn clear(&mut self) -> Result<()> {
-        self.was_left = false;
         if !self.exists {
             return sockets::clear(self.runner);
         }
@@ -190,7 +192,7 @@ impl OwnNetwork<'_> {
         if is_unused && sockstat >= 0 && sockets::wait_until_none(sockstat)? {
             return Ok(());
         }
-        self.was_left = true;
+        self.has_left_one = true;
         self.leave()
     }
 

@@ -272,7 +272,7 @@ impl Zygote<'_> {
     /// Creates the environment that must exist before pid1 is cloned.
     fn create_environment(&self, network: &mut OwnNetwork) -> Result<Clone, Failure> {
         let runner = self.runner;
-        let had_network = network.was_left();
+        let had_network = network.has_left_one();
         if self.network() == Network::Loopback {
             network
                 .enter()

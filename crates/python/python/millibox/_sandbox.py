@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import threading
+import weakref
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -138,6 +139,19 @@ def _result(facts: _native.Facts, stdout: bytes, stderr: bytes, truncated: bool)
     )  # fmt: skip
 
 
+_sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    """Another thread of the parent may have held a lock at the fork, and would never release it."""
+    for sandbox in list(_sandboxes):
+        sandbox._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
+
+
+
 class Sandbox:
     """Runs programs. Starting a sandbox takes some milliseconds, so keep it for many runs.
 
@@ -161,6 +175,7 @@ class Sandbox:
         self._pid = 0
         self._native: Optional[_native.Supervisor] = None
         self._prepared: dict[object, tuple[World, _native.Prepared]] = {}
+        _sandboxes.add(self)
         self._get()
 
     def _get(self) -> _native.Supervisor:

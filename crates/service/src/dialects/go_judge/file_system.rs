@@ -139,7 +139,8 @@ impl FileSystem {
             ids: (file.uid.unwrap_or(USER), file.gid.unwrap_or(USER)),
         };
         let mut binds: Vec<(&Path, &Path)> = Vec::new();
-        let mut tmpfses: Vec<(&Path, u64)> = Vec::new();
+        // The targets of all mounts, with the size of each tmpfs.
+        let mut targets: Vec<(&Path, Option<u64>)> = Vec::new();
         for mount in &file.mounts {
             let wrong = |fault: MountFault| Mistake::new(mount.line, fault).in_file(path);
             match &mount.value {
@@ -156,29 +157,30 @@ impl FileSystem {
                         let text = read_text(source)?;
                         found.variables = variables(source, &text).map_err(wrong)?;
                     }
+                    targets.push((target, None));
                     binds.push((target, source));
                     found.world = found.world.mount(bind);
                 }
                 FileMount::Tmpfs { target, options } => {
-                    tmpfses.push((target, options.size.unwrap_or(DIRECTORY_BYTES)));
+                    let size = options.size.unwrap_or(DIRECTORY_BYTES);
+                    targets.push((target, Some(size)));
                     found.world = found.world.mount(tmpfs(target, *options));
                 }
             }
         }
-        found.bytes = tmpfses
-            .iter()
-            .fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
+        let sizes = targets.iter().filter_map(|(_, size)| *size);
+        found.bytes = sizes.fold(0, u64::saturating_add);
         let at = file.work_directory.as_ref();
         if let Some(at) = at {
             found.work_directory.clone_from(&at.value);
         }
-        let mut work = tmpfses.iter();
+        // A later mount covers an earlier one with the same target.
+        let mut work = targets.iter().rev();
         let work = work.find(|(target, _)| *target == found.work_directory);
-        let (_, work_bytes) = work.ok_or_else(|| {
+        found.work_bytes = work.and_then(|(_, size)| *size).ok_or_else(|| {
             let fault = MountFault::WorkDirectory(found.work_directory.clone());
             Mistake::new(at.map_or(1, |at| at.line), fault).in_file(path)
         })?;
-        found.work_bytes = *work_bytes;
         if file.has_proc {
             found.world = found.world.mount(Mount::proc("/proc").system_files());
         }
@@ -380,6 +382,7 @@ fn variables(path: &Path, text: &str) -> Result<Vec<(OsString, OsString)>, Mount
         .map(|(index, line)| {
             let variable = line
                 .split_once('=')
+                .filter(|(name, _)| !name.is_empty() && !line.contains('\0'))
                 .map(|(name, value)| (name.into(), value.into()));
             variable.ok_or_else(|| MountFault::Variable {
                 path: path.to_owned(),

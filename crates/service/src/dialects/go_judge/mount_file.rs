@@ -175,7 +175,7 @@ pub enum MountFault {
         error: std::io::Error,
     },
     /// A line of the file with variables is invalid.
-    #[error("line {line} of {} is not NAME=VALUE", .path.display())]
+    #[error("line {line} of {} is not NAME=VALUE, or has a NUL character", .path.display())]
     Variable {
         /// The file that is bound to /.env.
         path: PathBuf,
