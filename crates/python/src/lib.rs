@@ -360,8 +360,8 @@ impl PySupervisor {
 
     /// Ends the sandbox with all programs in it.
     fn close(&self, py: Python<'_>) {
-        // The lock must be free while this thread waits: another thread may hold the interpreter and
-        // want the lock.
+        // The lock must be free while this thread waits: another thread may hold the interpreter
+        // and want the lock.
         let taken = self
             .supervisor
             .lock()

@@ -35,8 +35,8 @@ pub fn attach_seccomp(program: &[u8]) -> Result<()> {
 }
 
 /// Attaches a seccomp program to the calling thread, and returns its listener (seccomp_unotify(2)),
-/// which an exec closes. From the time when the listener has received a call, its caller can only be
-/// killed, not interrupted (`WAIT_KILLABLE_RECV`, Linux 5.19).
+/// which an exec closes. From the time when the listener has received a call, its caller can only
+/// be killed, not interrupted (`WAIT_KILLABLE_RECV`, Linux 5.19).
 pub fn attach_listener(program: &[[u8; 8]]) -> Result<i32> {
     let flags =
         libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
