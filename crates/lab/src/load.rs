@@ -72,26 +72,17 @@ impl Load {
         }
         let mut answers = Vec::new();
         let mut all_answers = 0_u64;
-        while !clients.is_empty() {
-            interrupt::check()?;
-            let ready = wait(&clients)?;
-            for at in (0..clients.len()).rev().filter(|at| ready[*at]) {
-                let client = &mut clients[at];
-                if !client.receive(self.success)? {
-                    continue;
-                }
-                let now = Instant::now();
-                all_answers += 1;
-                if (from..end).contains(&now) {
-                    answers.push(now - client.sent);
-                }
-                if now < end {
-                    client.send(&self.request)?;
-                } else {
-                    clients.swap_remove(at);
-                }
+        exchange(clients, self.success, |client| {
+            let now = Instant::now();
+            all_answers += 1;
+            if (from..end).contains(&now) {
+                answers.push(now - client.sent);
             }
-        }
+            if now < end {
+                client.send(&self.request)?;
+            }
+            Ok(now < end)
+        })?;
         let cpu = cpu_time().saturating_sub(cpu);
         Ok(Turn {
             duration,
@@ -132,23 +123,12 @@ impl Batch {
             clients.push(client);
         }
         let mut answers = Vec::new();
-        while !clients.is_empty() {
-            interrupt::check()?;
-            let ready = wait(&clients)?;
-            for at in (0..clients.len()).rev().filter(|at| ready[*at]) {
-                let client = &mut clients[at];
-                if !client.receive(self.success)? {
-                    continue;
-                }
-                answers.push(client.sent.elapsed());
-                match requests.next() {
-                    Some(request) => client.send(request)?,
-                    None => {
-                        clients.swap_remove(at);
-                    }
-                }
-            }
-        }
+        exchange(clients, self.success, |client| {
+            answers.push(client.sent.elapsed());
+            let next = requests.next();
+            next.map_or(Ok(()), |request| client.send(request))?;
+            Ok(next.is_some())
+        })?;
         let cpu = cpu_time().saturating_sub(cpu);
         Ok(Turn {
             duration: begin.elapsed(),
@@ -156,6 +136,26 @@ impl Batch {
             answers,
         })
     }
+}
+
+/// Receives the answers of clients that have each sent a request. After each answer, `next` sends
+/// the client's next request, and returns whether there is one.
+fn exchange(
+    mut clients: Vec<Client>,
+    success: &str,
+    mut next: impl FnMut(&mut Client) -> Result<bool, Error>,
+) -> Result<(), Error> {
+    while !clients.is_empty() {
+        interrupt::check()?;
+        let ready = wait(&clients)?;
+        for at in (0..clients.len()).rev().filter(|at| ready[*at]) {
+            let client = &mut clients[at];
+            if client.receive(success)? && !next(client)? {
+                clients.swap_remove(at);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A POST request with a JSON body.
