@@ -115,10 +115,11 @@ rejudging-lead =
 rejudging-round-problem = Aufgabe einer Runde
 rejudging-version = Version des Aufgabenpakets
 rejudging-version-of = { $problem }, Version { $number }
-rejudging-chosen = Ausgewählt nach
+rejudging-chosen = Ausgewählte Einsendungen
 rejudging-narrow = Auswahl aktualisieren
 rejudging-narrow-hint =
-    Zeigt die Runden und Aufgaben des gewählten Wettbewerbs und die Versionen der gewählten Aufgabe.
+    Diese Schaltfläche zeigt die Runden und Aufgaben des gewählten Wettbewerbs und die Versionen der
+    gewählten Aufgabe.
 rejudging-user = Benutzer (Benutzername)
 rejudging-verdict = Bisheriges Ergebnis
 rejudging-repeats = Wiederholt

@@ -112,10 +112,11 @@ rejudging-lead =
 rejudging-round-problem = Problem of a round
 rejudging-version = Version of the package
 rejudging-version-of = { $problem }, version { $number }
-rejudging-chosen = Chosen by
+rejudging-chosen = Submissions chosen
 rejudging-narrow = Update the choices
 rejudging-narrow-hint =
-    Shows the rounds and problems of the chosen contest, and the versions of the chosen problem.
+    This button shows the rounds and problems of the chosen contest, and the versions of the chosen
+    problem.
 rejudging-user = User (login)
 rejudging-verdict = Current verdict
 rejudging-repeats = Repeats

@@ -112,9 +112,10 @@ rejudging-lead =
 rejudging-round-problem = Zadanie rundy
 rejudging-version = Wersja paczki
 rejudging-version-of = { $problem }, wersja { $number }
-rejudging-chosen = Wybrane według
+rejudging-chosen = Wybrane zgłoszenia
 rejudging-narrow = Odśwież listy
-rejudging-narrow-hint = Pokazuje rundy i zadania wybranego konkursu oraz wersje wybranego zadania.
+rejudging-narrow-hint =
+    Ten przycisk pokazuje rundy i zadania wybranego konkursu oraz wersje wybranego zadania.
 rejudging-user = Użytkownik (login)
 rejudging-verdict = Obecny werdykt
 rejudging-repeats = Powtarza

@@ -114,3 +114,45 @@ fn jobs_are_listed_with_the_names_of_what_they_change() {
         assert!(text(&list, "tbody tr").contains("Sum"), "{list}");
     });
 }
+
+#[test]
+fn choices_follow_the_contest_and_keep_what_was_typed() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let (first, second) = (make_contest(&mut admin), make_contest(&mut admin));
+        let form = |contest: &str, user: &str| {
+            format!(
+                "/rejudgings/new?narrow=1&contest={contest}&round={}&round_problem={}&user={user}\
+                 &reason=because",
+                first.round, first.problem
+            )
+        };
+        let chosen = |page: &str, name: &str| {
+            let select = page.split(&format!("<select name=\"{name}\">")).nth(1);
+            let select = select.and_then(|rest| rest.split("</select>").next());
+            let options = select.unwrap_or_default().split("<option");
+            let mut options = options.filter(|it| it.contains("selected"));
+            options.next().unwrap_or_default().to_owned()
+        };
+        let value = |id: i64| format!("value=\"{id}\"");
+        let page = admin.get(&form(&first.id.to_string(), "")).body;
+        assert!(
+            chosen(&page, "round").contains(&value(first.round)),
+            "{page}"
+        );
+        let page = admin.get(&form(&second.id.to_string(), "")).body;
+        assert!(
+            chosen(&page, "contest").contains(&value(second.id)),
+            "{page}"
+        );
+        assert!(chosen(&page, "round").contains("value=\"\""), "{page}");
+        let page = admin.get(&form("", "")).body;
+        assert!(chosen(&page, "contest").contains("value=\"\""), "{page}");
+        // An unknown login does not lose the rest of the form.
+        let answer = admin.get(&form(&first.id.to_string(), "missing"));
+        assert_eq!(answer.status, 200, "{answer:#?}");
+        assert!(answer.body.contains("role=\"alert\""), "{answer:#?}");
+        assert!(answer.body.contains("value=\"because\""), "{answer:#?}");
+        assert!(answer.body.contains("value=\"missing\""), "{answer:#?}");
+    });
+}

@@ -122,7 +122,8 @@ async fn objects(app: &App, session: &Session, filter: &Filter) -> Page<Markup> 
         (versions.input("version", &t::RejudgingVersion, filter.version))
         // Works without scripts: the same page again, with what was typed.
         @if is_admin || contest.is_some() {
-            button.second formmethod="get" formaction="/rejudgings/new" formnovalidate {
+            button.second name="narrow" value="1" formmethod="get" formaction="/rejudgings/new"
+                formnovalidate {
                 (t::RejudgingNarrow)
             }
             p.hint { (t::RejudgingNarrowHint) }

@@ -3,6 +3,7 @@
 use super::names::{Names, Object};
 use crate::app::App;
 use crate::core::verdict::Verdict;
+use crate::db::contest;
 use crate::db::rejudging::{Filter, Set};
 use crate::db::user;
 use crate::http::contests::view::ContestView;
@@ -30,6 +31,8 @@ pub struct Fields {
     pub version: String,
     pub language: String,
     pub verdict: String,
+    /// Set by the button that updates the choices for the chosen contest.
+    pub narrow: String,
 }
 
 fn number(text: &str) -> Page<Option<i64>> {
@@ -47,12 +50,38 @@ fn number(text: &str) -> Page<Option<i64>> {
 impl Fields {
     /// The filter, if the viewer may judge its submissions again.
     pub async fn filter(&self, app: &App, session: &Session) -> Page<Filter> {
+        let mut filter = self.read(session)?;
+        // Others must not learn whether a login exists.
+        scope(app, session, &filter).await?;
+        filter.user = self.user(app).await?;
+        Ok(filter)
+    }
+
+    /// The filter of the form, whose choices may belong to a different contest than the chosen one.
+    /// Also returns what is wrong with the login, which the form shows.
+    pub async fn choices(&self, app: &App, session: &Session) -> Page<(Filter, Option<Mistake>)> {
+        let mut filter = self.read(session)?;
+        if !self.narrow.is_empty() {
+            drop_foreign(app, &mut filter).await?;
+        }
+        scope(app, session, &filter).await?;
+        match self.user(app).await {
+            Ok(user) => {
+                filter.user = user;
+                Ok((filter, None))
+            }
+            Err(PageError::Invalid(mistake)) => Ok((filter, Some(mistake))),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&self, session: &Session) -> Page<Filter> {
         session.user_id()?;
         let verdict = match self.verdict.as_str() {
             "" => None,
             text => Some(Verdict::of_text(text).ok_or(PageError::NotFound)?),
         };
-        let mut filter = Filter {
+        Ok(Filter {
             contest: number(&self.contest)?,
             round: number(&self.round)?,
             round_problem: number(&self.round_problem)?,
@@ -63,17 +92,39 @@ impl Fields {
             language: Some(self.language.clone()).filter(|text| !text.is_empty()),
             verdict,
             set: None,
-        };
-        // Others must not learn whether a login exists.
-        scope(app, session, &filter).await?;
-        let login = self.user.trim();
-        if !login.is_empty() {
-            let login = login.to_owned();
-            let found = user::by_login(&app.db, &login).await?;
-            filter.user = Some(found.ok_or(Mistake::UnknownLogin { login })?.id);
-        }
-        Ok(filter)
+        })
     }
+
+    async fn user(&self, app: &App) -> Page<Option<i64>> {
+        let login = self.user.trim();
+        if login.is_empty() {
+            return Ok(None);
+        }
+        let login = login.to_owned();
+        let found = user::by_login(&app.db, &login).await?;
+        Ok(Some(found.ok_or(Mistake::UnknownLogin { login })?.id))
+    }
+}
+
+/// Drops the round and the problem of a round that are not in the chosen contest, and then also the
+/// version.
+async fn drop_foreign(app: &App, filter: &mut Filter) -> Page<()> {
+    let round = match filter.round {
+        Some(id) => contest::round(&app.db, id).await?,
+        None => None,
+    };
+    let round_problem = match filter.round_problem {
+        Some(id) => contest::round_problem(&app.db, id).await?,
+        None => None,
+    };
+    let round = round.filter(|one| filter.contest == Some(one.contest_id));
+    let round_problem = round_problem.filter(|one| filter.contest == Some(one.contest_id));
+    let kept = (round.map(|one| one.id), round_problem.map(|one| one.id));
+    if kept != (filter.round, filter.round_problem) {
+        filter.version = None;
+    }
+    (filter.round, filter.round_problem) = kept;
+    Ok(())
 }
 
 /// Where a decision on a set is made: in a contest, or at a problem.

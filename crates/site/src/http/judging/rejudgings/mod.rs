@@ -122,7 +122,7 @@ fn state(set: &Set) -> Markup {
 
 /// `GET /rejudgings/new`.
 pub async fn form(Ctx { app, session }: Ctx, Query(fields): Query<Fields>) -> Page {
-    let filter = fields.filter(&app, &session).await?;
+    let (filter, mistake) = fields.choices(&app, &session).await?;
     let inputs = choices::inputs(&app, &session, &fields, &filter).await?;
     let main = html! {
         h1 { (t::RejudgingNew) }
@@ -130,6 +130,7 @@ pub async fn form(Ctx { app, session }: Ctx, Query(fields): Query<Fields>) -> Pa
             (t::RejudgingLead) " "
             a href="/rejudgings" { (t::RejudgingsAll) }
         }
+        @if let Some(why) = &mistake { p.bad role="alert" { (*why.message()) } }
         form.fields method="post" {
             label { (t::RejudgingReason)
                 input name="reason" maxlength=(MAX_REASON) value=(fields.reason); }

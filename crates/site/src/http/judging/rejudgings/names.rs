@@ -4,7 +4,7 @@
 //! that its viewer does not see. Pages show only the numbers of these objects.
 
 use crate::app::App;
-use crate::db::contest::{self, Contest};
+use crate::db::contest;
 use crate::db::problem;
 use crate::db::problem_use::{self, Use};
 use crate::db::user;
@@ -51,6 +51,8 @@ pub struct Names<'a> {
     app: &'a App,
     session: &'a Session,
     known: HashMap<Object, String>,
+    /// The names of contests; `None` for those that the viewer does not manage.
+    contests: HashMap<i64, Option<String>>,
 }
 
 impl<'a> Names<'a> {
@@ -60,6 +62,7 @@ impl<'a> Names<'a> {
             app,
             session,
             known: HashMap::new(),
+            contests: HashMap::new(),
         }
     }
 
@@ -79,7 +82,7 @@ impl<'a> Names<'a> {
     }
 
     /// Whether the object exists and the viewer sees it.
-    pub async fn knows(&self, object: Object) -> Page<bool> {
+    pub async fn knows(&mut self, object: Object) -> Page<bool> {
         match self.find(object).await {
             Ok(_) => Ok(true),
             Err(PageError::NotFound) => Ok(false),
@@ -87,10 +90,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    async fn find(&self, object: Object) -> Page<String> {
+    async fn find(&mut self, object: Object) -> Page<String> {
         let db = &self.app.db;
         match object {
-            Object::Contest(id) => Ok(self.managed(id).await?.name),
+            Object::Contest(id) => self.managed(id).await,
             Object::Round(id) => {
                 let round = contest::round(db, id).await?.ok_or(PageError::NotFound)?;
                 self.managed(round.contest_id).await?;
@@ -117,10 +120,18 @@ impl<'a> Names<'a> {
         }
     }
 
-    async fn managed(&self, id: i64) -> Page<Contest> {
-        let view = ContestView::find(self.app, self.session, id).await?;
-        let contest = view.access.manage.then_some(view.contest);
-        contest.ok_or(PageError::NotFound)
+    /// The name of a contest that the viewer manages.
+    async fn managed(&mut self, id: i64) -> Page<String> {
+        if let Some(known) = self.contests.get(&id) {
+            return known.clone().ok_or(PageError::NotFound);
+        }
+        let name = match ContestView::find(self.app, self.session, id).await {
+            Ok(view) if view.access.manage => Some(view.contest.name),
+            Ok(_) | Err(PageError::NotFound) => None,
+            Err(error) => return Err(error),
+        };
+        self.contests.insert(id, name.clone());
+        name.ok_or(PageError::NotFound)
     }
 
     /// The staff of a contest knows the problems in its rounds.
