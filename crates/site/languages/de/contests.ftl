@@ -247,7 +247,7 @@ rules-colour-none = Keine Farbe
 certificates = Urkunden
 certificate-own = Ihre Urkunde
 certificate = Urkunde
-certificate-last-place = Nur bis Platz
+certificate-last-place = Letzter Platz, der eine Urkunde erhält (leer: alle)
 certificates-wait =
     Urkunden können gedruckt werden, sobald die vollen Ergebnisse aller Runden gezeigt werden und keine Rangliste eingefroren ist.
 certificates-hint =
@@ -256,4 +256,6 @@ certificates-hint =
        *[other] { $count } Urkunden. Drucken Sie diese Seite: Jede Urkunde passt auf ein Blatt.
     }
 certificate-place = Platz { $place } von { $all }
+certificate-place-in-group = Platz { $place } von { $all } in der Gruppe { $group }
+certificate-missing = In dieser Rangliste gibt es keine Urkunde für Sie.
 certificate-took-part = hat teilgenommen

@@ -2,13 +2,15 @@
 error-malformed =
     Die Anfrage ist fehlerhaft. Prüfen Sie die Adresse, oder laden Sie die Seite neu, und senden
     Sie das Formular noch einmal.
-error-too-long = Die Anfrage ist größer, als die Website erlaubt.
+error-too-long =
+    Die Anfrage ist größer, als die Website erlaubt. Die Pakete eines Formulars dürfen zusammen { $mib } MiB haben.
 error-foreign =
     Eine Seite einer anderen Website hat dieses Formular gesendet. Öffnen Sie die Seite auf
     dieser Website, und senden Sie das Formular dort.
 error-missing =
     Etwas, das dieses Formular nennt, gibt es nicht, oder Sie haben keinen Zugriff darauf.
 form-file-again = Wählen Sie die Datei noch einmal.
+form-files-again = Wählen Sie die Dateien noch einmal.
 unsent-title = Melden Sie sich an, um das zu senden
 unsent-detail =
     Sie sind nicht angemeldet, deshalb wurde nichts gesendet. Melden Sie sich in einem neuen Tab an,
@@ -69,6 +71,12 @@ refusal-last-admin = Die Website braucht einen Administrator.
 refusal-disk-full =
     Ihre Pakete und Dateien belegen die { $gib } GiB, die ein Benutzer haben darf. Löschen Sie
     Aufgaben oder Dateien, die Sie nicht mehr brauchen, oder wenden Sie sich an einen Administrator.
+refusal-too-many-large-packages =
+    Sie können jetzt nur noch { $left ->
+        [one] { $left } großes Aufgabenpaket
+       *[other] { $left } große Aufgabenpakete
+    } hinzufügen, weil sonst zu viele Ihrer Aufträge warten. Senden Sie das Formular mit weniger
+    Aufgabenpaketen.
 refusal-too-many-jobs =
     Sie haben { $max } wartende Aufträge. Warten Sie, bis einige beendet sind, oder halten Sie sie
     auf der Seite Aufträge an.
@@ -117,7 +125,8 @@ mistake-packages =
     Es wurde kein Aufgabenpaket hinzugefügt, weil { $failed ->
         [one] { $failed } von { $total } Aufgabenpaketen Fehler enthält
        *[other] { $failed } von { $total } Aufgabenpaketen Fehler enthalten
-    }. Wählen Sie diese Dateien erneut aus, mit oder ohne korrigierte: { $fine }. Die Fehler sind:
+    }. Diese Dateien hatten keine Fehler: { $fine }. Wählen Sie sie erneut aus, zusammen mit den
+    korrigierten. Fehler:
 mistake-packages-all =
     Es wurde kein Aufgabenpaket hinzugefügt, weil alle { $total } Aufgabenpakete Fehler enthalten:
 mistake-import = Das Paket kann nicht importiert werden: { $detail }.
@@ -138,6 +147,12 @@ mistake-time = „{ $text }“ ist keine Zeitangabe.
 mistake-time-skipped =
     In der Zeitzone { $zone } gibt es die Zeit { $text } nicht, weil die Uhren dann vorgestellt
     werden. Geben Sie eine frühere oder spätere Zeit an.
+mistake-time-changed =
+    Jemand anderes hat diese Zeit geändert, seit Sie das Formular geöffnet haben. Sie ist jetzt:
+    { $time }. Speichern Sie noch einmal, um sie durch Ihre zu ersetzen.
+mistake-too-many-members =
+    Die gewählten Klassen haben mehr als { $max } Mitglieder. Wählen Sie weniger Klassen,
+    und fügen Sie die anderen auf der Seite Mitglieder hinzu.
 mistake-unknown-zone =
     Die Zeitzone „{ $name }“ gibt es nicht. Verwenden Sie einen Namen wie Europe/Berlin.
 mistake-number = „{ $text }“ ist keine Zahl.

@@ -69,7 +69,7 @@ versions-no-solutions = Das Aufgabenpaket enthält keine Einsendungen.
 removal-warning =
     Alle Einsendungen dazu und ihre Ergebnisse werden ebenfalls gelöscht. Das kann nicht rückgängig
     gemacht werden.
-packages-hint = Sie können bis zu { $max } Pakete gleichzeitig auswählen.
+packages-hint = Sie können bis zu { $max } Pakete gleichzeitig auswählen, zusammen { $mib } MiB.
 package-hint =
     Ein Paket im Format der ICPC oder von Sim, ein Sinolpack von oioioi, ein volles Paket von Polygon,
     eine Aufgabe von CMS (Italian YAML) oder ein Export von Hydro, als .zip-Archiv. Die Seite der
@@ -81,7 +81,7 @@ editorial-hints = Hinweise
 editorial-solution = Lösung
 editorial-opens =
     Bis { $time } sehen dies nur die Leitung und der Besitzer der Aufgabe. Danach sind alle Runden
-    mit dieser Aufgabe vorbei.
+    mit dieser Aufgabe vorbei, die dafür zählen.
 editorial-without-end =
     Dies sehen nur die Leitung und der Besitzer der Aufgabe, weil eine Runde mit dieser Aufgabe kein Ende hat.
 editorial-markdown = Text ({ $language })

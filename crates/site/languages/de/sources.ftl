@@ -9,7 +9,7 @@ similar-least = Mindestens (Prozent)
 similar-none = Keine zwei Quelltexte sind ähnlich. Verglichene Aufgaben: { $problems }.
 similar-compare = Quelltexte jetzt vergleichen
 similar-again = Noch einmal vergleichen
-similar-runs = Die Quelltexte werden verglichen.
+similar-runs = Ein Auftrag für diesen Vergleich wartet oder läuft.
 similar-missing = Die Quelltexte wurden noch nicht verglichen.
 similar-made =
     { $sources ->

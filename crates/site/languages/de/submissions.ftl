@@ -61,6 +61,9 @@ submit-interval = Nach einer Einsendung müssen Sie { $seconds } Sekunden bis zu
 
 # Practice.
 practice-submit = Zum Üben einsenden
+submit-not-open =
+    Es wurde nichts eingesendet, weil die Runde diese Einsendung jetzt nicht annimmt. Kopieren Sie
+    den Quelltext von dieser Seite. Sobald die Seite der Aufgabe die Schaltfläche „Zum Üben einsenden“ hat, können Sie ihn dort einsenden.
 practice-hint =
     Die Runde ist vorbei. Diese Einsendung ist zum Üben: Sie ändert kein Ergebnis und keine
     Rangliste.
@@ -68,11 +71,17 @@ virtual-title = Virtuelle Teilnahme
 virtual-lead =
     Die Runde ist vorbei. Sie können virtuell daran teilnehmen, mit einer eigenen Uhr. Ihre
     Einsendungen zum Üben zählen für die Rangliste auf dieser Seite, die die Ergebnisse der
-    Teilnehmer zur selben Zeit der Runde zeigt. Kein Ergebnis der Runde ändert sich, und Hinweise
-    und Lösungen bleiben für Sie solange geschlossen.
+    Teilnehmer nach derselben Zeit in der Runde zeigt. Kein Ergebnis der Runde ändert sich, und
+    Hinweise und Lösungen sind für Sie geschlossen, bis Ihre Uhr endet.
 virtual-start = Jetzt starten, Dauer: { $duration }
+virtual-end = Jetzt beenden
+virtual-lasts = Sie dauert { $duration }, und Sie können sie früher beenden.
+virtual-closed = geschlossen: eine andere Runde verwendet sie
+virtual-no-problem =
+    Zurzeit kann keine Aufgabe dieser Runde geübt werden, weil andere Runden mit diesen
+    Aufgaben nicht abgeschlossen sind.
 virtual-over =
     Ihre virtuelle Teilnahme ist vorbei. Dies ist die endgültige Rangliste mit Ihrem Ergebnis.
-virtual-place = Ihr Ergebnis hätte den Platz { $place }.
+virtual-place = Mit diesem Ergebnis wären Sie auf Platz { $place }.
 virtual-refresh = Rangliste aktualisieren
 ranking-virtual = virtuell

@@ -241,7 +241,7 @@ rules-colour-none = No colour
 certificates = Certificates
 certificate-own = Your certificate
 certificate = Certificate
-certificate-last-place = Only up to place
+certificate-last-place = Last place that gets a certificate (empty: all)
 certificates-wait =
     Certificates can be printed when the full results of all rounds are shown and no ranking is
     frozen.
@@ -251,4 +251,6 @@ certificates-hint =
        *[other] { $count } certificates. Print this page: each takes one sheet of paper.
     }
 certificate-place = Place { $place } of { $all }
+certificate-place-in-group = Place { $place } of { $all } in the group { $group }
+certificate-missing = There is no certificate for you in this ranking.
 certificate-took-part = took part

@@ -2,12 +2,14 @@
 error-malformed =
     The request is malformed. Check the address, or load the page again and send the form once
     more.
-error-too-long = The request is larger than the site accepts.
+error-too-long =
+    The request is larger than the site accepts. The packages of a form may have { $mib } MiB together.
 error-foreign =
     A page of a different site has sent this form. Open the page on this site, and send the form
     there.
 error-missing = Something that this form names does not exist, or you have no access to it.
 form-file-again = Choose the file again.
+form-files-again = Choose the files again.
 unsent-title = Sign in to send this
 unsent-detail =
     You are not signed in, so nothing was sent. Sign in in a new tab, return to this page, and send
@@ -57,6 +59,11 @@ refusal-last-admin = The site needs an administrator.
 refusal-disk-full =
     Your packages and files take the { $gib } GiB that one user may have. Delete problems or files
     that you no longer need, or ask an administrator.
+refusal-too-many-large-packages =
+    You can add { $left ->
+        [one] { $left } more large package now
+       *[other] { $left } more large packages now
+    }, because too many of your jobs would wait. Send the form again with fewer packages.
 refusal-too-many-jobs =
     You have { $max } waiting jobs. Wait until some of them have ended, or stop them on the page
     Jobs.
@@ -98,7 +105,8 @@ mistake-packages =
     No package was added, because { $failed ->
         [one] { $failed } of { $total } packages has errors
        *[other] { $failed } of { $total } packages have errors
-    }. Choose these files again, with or without corrected ones: { $fine }. The errors are:
+    }. These files had no errors: { $fine }. Choose them again, together with the corrected ones.
+    Errors:
 mistake-packages-all = No package was added, because all { $total } packages have errors:
 mistake-import = The package cannot be imported: { $detail }.
 mistake-wrong-password = The password is wrong.
@@ -117,6 +125,12 @@ mistake-time = "{ $text }" is not a time.
 mistake-time-skipped =
     In the time zone { $zone }, the time { $text } does not exist, because the clocks are put forward
     then. Enter an earlier or a later time.
+mistake-time-changed =
+    Someone else has changed this time since you opened the form. It is now: { $time }. Save the form
+    again to replace it with yours.
+mistake-too-many-members =
+    The chosen classes have more than { $max } members. Choose fewer classes, and add
+    the others on the page Members.
 mistake-unknown-zone = There is no time zone "{ $name }". Use a name such as Europe/Berlin.
 mistake-number = "{ $text }" is not a number.
 mistake-round-order = A round must end after it begins.

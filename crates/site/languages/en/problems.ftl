@@ -64,7 +64,7 @@ versions-no-solutions = The package has no submissions.
 
 # Copying and deleting.
 removal-warning = All submissions to it and their results are also deleted. This cannot be undone.
-packages-hint = You can choose up to { $max } packages at the same time.
+packages-hint = You can choose up to { $max } packages at the same time, with { $mib } MiB together.
 package-hint =
     A package of the ICPC format or of Sim, a sinolpack of oioioi, a full package of Polygon, a task of
     CMS (Italian YAML) or an export of Hydro, as a .zip archive. The page of its versions lists what
@@ -75,7 +75,8 @@ editorial = Hints and solution
 editorial-hints = Hints
 editorial-solution = Solution
 editorial-opens =
-    Only the staff and the owner of the problem see this before { $time }, when all rounds with this problem are over.
+    Only the staff and the owner of the problem see this before { $time }, when all rounds with this
+    problem that count for it are over.
 editorial-without-end =
     Only the staff and the owner of the problem see this, because a round with this problem has no end.
 editorial-markdown = Text ({ $language })

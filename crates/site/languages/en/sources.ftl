@@ -9,7 +9,7 @@ similar-least = At least (percent)
 similar-none = No two sources are similar. Problems that were compared: { $problems }.
 similar-compare = Compare the sources now
 similar-again = Compare again
-similar-runs = The sources are being compared.
+similar-runs = A job for this comparison waits or runs.
 similar-missing = The sources have not been compared yet.
 similar-made =
     { $sources ->

@@ -58,16 +58,26 @@ submit-interval = After a submission, you must wait { $seconds } seconds before 
 
 # Practice.
 practice-submit = Submit for practice
+submit-not-open =
+    Nothing was submitted, because the round does not accept this submission now. Copy the source
+    from this page. When the page of the problem has the button Submit for practice, you can submit
+    it there.
 practice-hint =
     The round is over. This submission is for practice: it changes no result and no ranking.
 virtual-title = Virtual participation
 virtual-lead =
     The round is over. You can take part in it virtually, with a clock of your own. Your submissions
-    for practice count for the ranking on this page, which shows the results of the participants at
-    the same time of the round. No result of the round changes, and hints and solutions stay closed
-    for you meanwhile.
+    for practice count for the ranking on this page, which shows the results of the participants
+    after the same time in the round. No result of the round changes, and hints and solutions are
+    closed for you until your clock ends.
 virtual-start = Start now for { $duration }
+virtual-end = End now
+virtual-lasts = It lasts { $duration }, and you can end it earlier.
+virtual-closed = closed: another round needs it
+virtual-no-problem =
+    No problem of this round can be practised now, because other rounds with these problems
+    have not ended.
 virtual-over = Your virtual participation is over. This is the final ranking, with your result.
-virtual-place = Your result would have the place { $place }.
+virtual-place = With this result you would be in place { $place }.
 virtual-refresh = Refresh the ranking
 ranking-virtual = virtual

@@ -239,7 +239,7 @@ rules-colour-none = Bez koloru
 certificates = Dyplomy
 certificate-own = Twój dyplom
 certificate = Dyplom
-certificate-last-place = Tylko do miejsca
+certificate-last-place = Ostatnie miejsce z dyplomem (puste: wszystkie)
 certificates-wait =
     Dyplomy można drukować, gdy pokazano pełne wyniki wszystkich rund i żaden ranking nie jest
     zamrożony.
@@ -250,4 +250,6 @@ certificates-hint =
        *[other] { $count } dyplomów. Wydrukuj tę stronę: każdy zajmuje jedną kartkę.
     }
 certificate-place = Miejsce { $place } z { $all }
+certificate-place-in-group = Miejsce { $place } z { $all } w grupie { $group }
+certificate-missing = W tym rankingu nie ma dla Ciebie dyplomu.
 certificate-took-part = Udział w konkursie

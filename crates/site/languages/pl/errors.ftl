@@ -2,12 +2,14 @@
 error-malformed =
     Nieprawidłowe żądanie. Sprawdź adres albo wczytaj stronę ponownie i wyślij formularz jeszcze
     raz.
-error-too-long = Żądanie jest większe, niż pozwala serwis.
+error-too-long =
+    Żądanie jest większe, niż pozwala serwis. Paczki formularza mogą mieć razem { $mib } MiB.
 error-foreign =
     Ten formularz wysłała strona innego serwisu. Otwórz stronę w tym serwisie i tam wyślij
     formularz.
 error-missing = Coś, co podano w formularzu, nie istnieje albo nie masz do tego dostępu.
 form-file-again = Wybierz plik ponownie.
+form-files-again = Wybierz pliki ponownie.
 unsent-title = Zaloguj się, aby to wysłać
 unsent-detail =
     Nie jesteś zalogowany, więc nic nie wysłano. Zaloguj się w nowej karcie, wróć na tę stronę
@@ -64,6 +66,12 @@ refusal-last-admin = Serwis musi mieć administratora.
 refusal-disk-full =
     Twoje paczki i pliki zajmują { $gib } GiB, czyli tyle, ile może mieć jeden użytkownik. Usuń
     niepotrzebne zadania lub pliki albo zwróć się do administratora.
+refusal-too-many-large-packages =
+    Możesz teraz dodać jeszcze { $left ->
+        [one] { $left } dużą paczkę
+        [few] { $left } duże paczki
+       *[other] { $left } dużych paczek
+    }, bo inaczej zbyt wiele Twoich procesów by oczekiwało. Wyślij formularz z mniejszą liczbą paczek.
 refusal-too-many-jobs =
     Liczba Twoich oczekujących procesów wynosi { $max }. Poczekaj, aż niektóre się zakończą, albo
     zatrzymaj je na stronie Procesy.
@@ -106,7 +114,7 @@ mistake-packages =
         [one] { $failed } z { $total } paczek zawiera błędy
         [few] { $failed } z { $total } paczek zawierają błędy
        *[other] { $failed } z { $total } paczek zawiera błędy
-    }. Wybierz ponownie te pliki, z poprawionymi lub bez nich: { $fine }. Błędy:
+    }. Te pliki nie miały błędów: { $fine }. Wybierz je ponownie, razem z poprawionymi. Błędy:
 mistake-packages-all = Nie dodano żadnej paczki, bo wszystkie paczki ({ $total }) zawierają błędy:
 mistake-import = Paczki nie można zaimportować: { $detail }.
 mistake-wrong-password = Hasło jest nieprawidłowe.
@@ -125,6 +133,12 @@ mistake-time = „{ $text }” nie jest czasem.
 mistake-time-skipped =
     W strefie czasowej { $zone } czas { $text } nie istnieje, bo zegary są wtedy przestawiane do
     przodu. Podaj czas wcześniejszy albo późniejszy.
+mistake-time-changed =
+    Ktoś inny zmienił ten czas od otwarcia formularza. Teraz jest to: { $time }. Zapisz formularz
+    ponownie, aby zastąpić go swoim.
+mistake-too-many-members =
+    Wybrane klasy mają więcej niż { $max } członków. Wybierz mniej klas i dodaj pozostałe
+    na stronie Członkowie.
 mistake-unknown-zone = Nie ma strefy czasowej „{ $name }”. Użyj nazwy takiej jak Europe/Warsaw.
 mistake-number = „{ $text }” nie jest liczbą.
 mistake-round-order = Koniec rundy musi przypadać po jej początku.

@@ -66,7 +66,7 @@ versions-no-solutions = Paczka nie zawiera zgłoszeń.
 # Copying and deleting.
 removal-warning =
     Usunięte zostaną także wszystkie związane z tym zgłoszenia i ich wyniki. Tego nie można cofnąć.
-packages-hint = Możesz wybrać do { $max } paczek naraz.
+packages-hint = Możesz wybrać do { $max } paczek naraz, razem { $mib } MiB.
 package-hint =
     Paczka w formacie ICPC lub Sima, sinolpack z oioioi, pełna paczka z Polygona, zadanie CMS (Italian
     YAML) albo eksport z Hydro, jako archiwum .zip. Strona wersji wymienia to, czego nie przejęto.
@@ -76,7 +76,8 @@ editorial = Wskazówki i rozwiązanie
 editorial-hints = Wskazówki
 editorial-solution = Rozwiązanie
 editorial-opens =
-    Do { $time }, gdy skończą się wszystkie rundy z tym zadaniem, widzą to tylko organizatorzy i właściciel zadania.
+    Do { $time }, gdy skończą się wszystkie rundy z tym zadaniem, które się tu liczą, widzą to tylko
+    organizatorzy i właściciel zadania.
 editorial-without-end =
     Widzą to tylko organizatorzy i właściciel zadania, bo runda z tym zadaniem nie ma końca.
 editorial-markdown = Tekst ({ $language })

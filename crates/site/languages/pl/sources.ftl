@@ -8,7 +8,7 @@ similar-least = Co najmniej (procent)
 similar-none = Żadne dwa kody nie są podobne. Porównane zadania: { $problems }.
 similar-compare = Porównaj kody teraz
 similar-again = Porównaj ponownie
-similar-runs = Kody są porównywane.
+similar-runs = Proces tego porównania oczekuje lub działa.
 similar-missing = Kody nie były jeszcze porównywane.
 similar-made =
     { $sources ->

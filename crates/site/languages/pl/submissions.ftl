@@ -59,16 +59,25 @@ submit-interval = Między zgłoszeniami trzeba odczekać { $seconds } s.
 
 # Practice.
 practice-submit = Wyślij w ramach treningu
+submit-not-open =
+    Nic nie zostało wysłane, bo runda nie przyjmuje teraz tego zgłoszenia. Skopiuj kod z tej strony.
+    Gdy na stronie zadania pojawi się przycisk „Wyślij w ramach treningu”, możesz go tam wysłać.
 practice-hint =
     Runda się skończyła. To zgłoszenie jest treningowe: nie zmienia żadnego wyniku ani rankingu.
 virtual-title = Udział wirtualny
 virtual-lead =
     Runda się skończyła. Możesz wziąć w niej udział wirtualnie, z własnym zegarem. Twoje zgłoszenia
-    treningowe liczą się w rankingu na tej stronie, który pokazuje wyniki uczestników w tym samym
-    czasie rundy. Żaden wynik rundy się nie zmienia, a wskazówki i rozwiązania są w tym czasie dla
-    Ciebie zamknięte.
+    treningowe liczą się w rankingu na tej stronie, który pokazuje wyniki uczestników po tym samym
+    czasie rundy. Żaden wynik rundy się nie zmienia, a wskazówki i rozwiązania są dla Ciebie
+    zamknięte, dopóki Twój zegar nie skończy biec.
 virtual-start = Rozpocznij teraz, czas: { $duration }
+virtual-end = Zakończ teraz
+virtual-lasts = Trwa { $duration } i możesz go zakończyć wcześniej.
+virtual-closed = zamknięte: używa go inna runda
+virtual-no-problem =
+    Żadnego zadania tej rundy nie można teraz ćwiczyć, bo inne rundy z tymi zadaniami nie są
+    zakończone.
 virtual-over = Twój udział wirtualny się skończył. To jest ranking końcowy z Twoim wynikiem.
-virtual-place = Twój wynik dałby miejsce { $place }.
+virtual-place = Z tym wynikiem byłoby to miejsce { $place }.
 virtual-refresh = Odśwież ranking
 ranking-virtual = wirtualnie

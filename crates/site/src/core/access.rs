@@ -58,6 +58,11 @@ impl ProblemAccess {
     pub fn sees_tag(self, tag: &Tag) -> bool {
         self.hidden_tags || !tag.hidden
     }
+
+    /// Whether the user sees the problem only because a class shows it.
+    pub fn is_by_class(&self) -> bool {
+        self.submit && !self.attach
+    }
 }
 
 /// Determines what a user may do with a problem outside contests. `is_shown` states whether a class

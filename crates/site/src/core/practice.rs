@@ -24,14 +24,20 @@ impl Practice {
     /// Whether the user may practise now: when no participant can submit any more, and everything
     /// is public. Otherwise the results of practice would reveal hidden tests.
     pub fn is_open(self, now: Time) -> bool {
-        let last = Personal {
-            delay: self.additional,
-            ..Personal::default()
-        };
-        let is_over = self.schedule.over(self.additional) <= now;
-        let is_public = self.schedule.times(last).full_results <= now && !self.freeze.is_on(now);
-        self.takes_part && !self.manages && is_over && is_public
+        let is_disclosed = is_disclosed(self.schedule, self.freeze, self.additional, now);
+        self.takes_part && !self.manages && is_disclosed
     }
+}
+
+/// Whether a round is over for all participants, and shows all results. `additional` is the most
+/// additional time of a participant.
+pub fn is_disclosed(schedule: Schedule, freeze: Freeze, additional: Duration, now: Time) -> bool {
+    let last = Personal {
+        delay: additional,
+        ..Personal::default()
+    };
+    let is_over = schedule.over(additional) <= now;
+    is_over && schedule.times(last).full_results <= now && !freeze.is_on(now)
 }
 
 #[cfg(test)]

@@ -29,6 +29,14 @@ impl Run {
         self.started_at.after(self.length)
     }
 
+    /// The participation if its user ends it at a time.
+    pub fn ended(self, at: Time) -> Run {
+        Run {
+            length: self.length.min(between(self.started_at, at)),
+            ..self
+        }
+    }
+
     /// Whether the clock runs.
     pub fn is_on(self, now: Time) -> bool {
         self.started_at <= now && now < self.ends()
@@ -299,5 +307,8 @@ mod tests {
         ] {
             assert_eq!(run.is_on(at(minute)), is_on, "{minute}");
         }
+        let ended = run.ended(at(10_100));
+        assert!(ended.is_on(at(10_099)) && !ended.is_on(at(10_100)));
+        assert_eq!(run.ended(at(11_000)), run);
     }
 }

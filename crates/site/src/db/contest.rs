@@ -116,6 +116,8 @@ macro_rules! schedule {
     )* };
 }
 
+pub(super) use schedule;
+
 schedule!(Round, RoundProblem);
 
 impl Round {

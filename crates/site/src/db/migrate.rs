@@ -31,6 +31,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/020.sql"),
     include_str!("migrations/021.sql"),
     include_str!("migrations/022.sql"),
+    include_str!("migrations/023.sql"),
 ];
 
 /// Triggers that follow on the text of a migration, by its number.

@@ -1,12 +1,14 @@
 //! The rounds that use a problem.
 
-use super::contest::MemberRole;
+use super::contest::{MemberRole, Mode, schedule};
 use super::participant::additional;
 use super::problem::Visibility;
 use super::{Executor, Result, Tx, record, values};
 use crate::core::access;
+use crate::core::freeze::Freeze;
 use crate::core::package::editorial::RoundUse;
-use crate::core::participant::Schedule;
+use crate::core::participant::{Schedule, full_results};
+use crate::core::practice::is_disclosed;
 use crate::core::time::Time;
 
 record! {
@@ -19,6 +21,11 @@ record! {
         contest_name: String,
         begins: Time,
         ends: Time,
+        full_results: Time,
+        mode: Mode,
+        freeze_at: Time,
+        thaw_at: Time,
+        window_seconds: Option<i64>,
         /// The longest delay and the longest extra time of a participant.
         delay_seconds: i64,
         extra_seconds: i64,
@@ -30,6 +37,8 @@ record! {
     }
 }
 
+schedule!(Use);
+
 impl Use {
     /// Whether the user manages the contest.
     pub fn is_managed(&self) -> bool {
@@ -40,6 +49,12 @@ impl Use {
     pub fn over(&self) -> Time {
         let schedule = Schedule::new(self.begins, self.ends, self.ends, None);
         schedule.over(additional(self.delay_seconds, self.extra_seconds))
+    }
+
+    /// Whether the round is over for all participants and shows all results.
+    pub fn is_disclosed(&self, now: Time) -> bool {
+        let additional = additional(self.delay_seconds, self.extra_seconds);
+        is_disclosed(self.schedule(), self.freeze(), additional, now)
     }
 
     /// The round for the rule that opens hints and solutions. `page_of` is the round on whose page
@@ -65,6 +80,7 @@ pub async fn uses(db: impl Executor, problem_id: i64, user: i64) -> Result<Vec<U
     db.all(
         "SELECT round_problem.id AS round_problem_id, round_id, round.contest_id,
             round.name AS round_name, contest.name AS contest_name, begins, ends,
+            full_results, mode, freeze_at, thaw_at, window_seconds,
             COALESCE((SELECT MAX(delay_seconds) FROM participant
                 WHERE participant.contest_id = contest.id), 0) AS delay_seconds,
             COALESCE((SELECT MAX(extra_seconds) FROM participant
@@ -108,6 +124,11 @@ mod tests {
             contest_name: String::new(),
             begins: Time::ALWAYS,
             ends: Time(ends),
+            full_results: Time::ALWAYS,
+            mode: Mode::Points,
+            freeze_at: Time::NEVER,
+            thaw_at: Time::NEVER,
+            window_seconds: None,
             delay_seconds: 120,
             extra_seconds: 60,
             role: None,

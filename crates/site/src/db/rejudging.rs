@@ -253,7 +253,8 @@ pub async fn items(db: impl Executor, id: i64) -> Result<Vec<Item>> {
             old.score AS old_score, old.max_score AS old_max_score, fresh.id AS new_id,
             fresh.state, fresh.verdict,
             fresh.initial_verdict, fresh.score, fresh.max_score,
-            fresh.group_scores, max_points
+            fresh.group_scores,
+            CASE WHEN round.mode = 'points' THEN max_points END AS max_points
          FROM judgement AS fresh
          JOIN submission ON submission.id = fresh.submission_id
          JOIN users ON users.id = submission.user_id

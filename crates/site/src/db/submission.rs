@@ -134,7 +134,9 @@ macro_rules! submissions {
                 submitted_at, judgement.id AS judgement_id, state, initial_verdict, verdict,
                 score, max_score,
                 (SELECT place.max_points FROM round_problem AS place
-                 WHERE place.id = submission.round_problem_id) AS max_points,
+                 JOIN round ON round.id = place.round_id
+                 WHERE place.id = submission.round_problem_id
+                    AND round.mode = 'points') AS max_points,
                 cpu_time_ns, memory_bytes
              FROM submission
              JOIN users ON users.id = submission.user_id

@@ -44,8 +44,8 @@ use tower_http::csrf::CsrfLayer;
 use web::again::{self, Again};
 use web::{audit, context, error, language, storable};
 
-/// The maximum size of a package, in bytes.
-const MAX_PACKAGE: usize = 128 << 20;
+/// The maximum size of all packages in a form together, in bytes.
+pub const MAX_PACKAGE: usize = 128 << 20;
 /// The maximum size of a statement, in bytes.
 const MAX_STATEMENT: usize = 11 << 20;
 /// The maximum size of other requests, in bytes.

@@ -79,15 +79,49 @@ fn certificates_are_printed_after_the_full_results() {
     assert_eq!(admin.get(&format!("{path}?round=999")).status, 404);
     assert_eq!(admin.get(&format!("{path}?group=nothing")).status, 404);
 
+    for wrong in ["x", "0", "-1"] {
+        assert_eq!(admin.get(&format!("{path}?last_place={wrong}")).status, 422);
+    }
+    // Contestants have no certificate of a ranking that they do not see.
+    let hidden = [
+        ("name", "Final-Round"),
+        ("begins", PAST),
+        ("ends", OVER),
+        ("full_results", OVER),
+        ("ranking_from", ""),
+        ("ranking_hidden", "1"),
+    ];
+    let round = format!("/rounds/{}", contest.round);
+    assert_eq!(admin.post(&round, &hidden).status, 303);
+    assert_eq!(bob.get(&path).status, 404);
+    assert_eq!(count(&admin.get(&path).body), 2);
+    set_round(&mut admin, &contest, OVER, OVER);
+    assert_eq!(count(&bob.get(&path).body), 1);
+
     // Out of competition: without a place. Disqualified: none.
     let list = admin.get(&format!("{root}/participants")).body;
     let of_eve = list.split("<tr").find(|row| row.contains(">eve<"));
     let eves = of_eve.and_then(|row| row.split('"').find(|it| it.starts_with("/participants/")));
     let eves = eves.unwrap_or_else(|| panic!("{list}"));
+    let fields = [
+        ("name", ""),
+        ("organization", ""),
+        ("group_name", "Juniors"),
+        ("delay", "0"),
+        ("extra", "0"),
+        ("penalty", "0"),
+    ];
+    assert_eq!(admin.post(eves, &fields).status, 303);
+    let of_group = admin.get(&format!("{path}?group=Juniors")).body;
+    assert!(
+        of_group.contains("Place 1 of 1 in the group Juniors"),
+        "{of_group}"
+    );
     let fields = [("reason", "shared")];
     let done = admin.post(&format!("{eves}/disqualify"), &fields);
     assert_eq!(done.status, 303, "{done:#?}");
     assert_eq!(count(&eve.get(&path).body), 0);
+    assert!(!eve.get(&ranking).body.contains("Your certificate"));
     let all = admin.get(&path).body;
     assert!(count(&all) == 1 && all.contains("Place 1 of 1"), "{all}");
 }

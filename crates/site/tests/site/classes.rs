@@ -258,3 +258,40 @@ fn class_sees_its_problems_and_takes_part_in_contests() {
         assert!(csv.starts_with("login,name,points,solved"), "{csv}");
     });
 }
+
+#[test]
+fn solution_of_homework_is_closed_until_a_round_with_the_problem_is_over() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let mut tea = teacher(&site, &mut admin, "tea");
+        let class = class(&mut tea, "2a");
+        let made = slips(&import(&mut tea, &class, "login\nala\n"));
+        let mut ala = Browser::new(&site);
+        sign_in(&mut ala, "ala", &made[0].1);
+        let fields = [("visibility", "private")];
+        let package = super::editorial::package();
+        let problem = tea.upload("/problems/new", &fields, ("sum.zip", &package));
+        let (id, page) = (problem.id(), problem.location.expect("a page"));
+        let (problems, number) = (format!("{class}/problems"), id.to_string());
+        assert_eq!(tea.post(&problems, &[("problem", &number)]).status, 303);
+        let editorial = format!("{page}/editorial");
+        assert_eq!(ala.get(&page).status, 200);
+        assert!(!ala.get(&page).body.contains("/editorial"));
+        for file in ["", "/solution.pl.pdf", "/plot.png"] {
+            assert_eq!(ala.get(&format!("{editorial}{file}")).status, 404, "{file}");
+        }
+        assert_eq!(tea.get(&editorial).status, 200);
+        let contest = contest_with(&mut tea, id);
+        assert_eq!(ala.get(&editorial).status, 404, "while the round runs");
+        let fields = [
+            ("name", "Round"),
+            ("begins", "2001-01-01T00:00"),
+            ("ends", "2001-01-01T01:00"),
+            ("full_results", ""),
+            ("ranking_from", ""),
+        ];
+        let round = format!("/rounds/{}", contest.round);
+        assert_eq!(tea.post(&round, &fields).status, 303);
+        assert_eq!(ala.get(&editorial).status, 200);
+    });
+}

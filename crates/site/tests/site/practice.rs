@@ -95,6 +95,10 @@ fn practice_opens_when_everything_is_public_and_changes_no_ranking() {
         let path = format!("{page}/submit");
         let late = bob.upload(&path, &[("language", "")], ("a.py", RIGHT));
         assert_eq!(late.status, 403, "{late:#?}");
+        assert!(
+            late.body.contains("readonly") && late.body.contains("print("),
+            "{late:#?}"
+        );
         assert!(!is_offered(&mut Browser::new(&site)));
         assert!(!is_offered(&mut admin));
         assert_eq!(practise(&mut admin, &cup, RIGHT).0, 403);
@@ -165,7 +169,7 @@ fn virtual_participation_has_its_own_clock_and_row() {
         let sent = practise(&mut eve, &cup, RIGHT).1.expect("a page");
         eve.wait_for_result(&sent, "Accepted");
         let page = eve.get(&path).body;
-        for part in [row, "virtual</span>", "would have the place 1"] {
+        for part in [row, "virtual</span>", "you would be in place 1"] {
             assert!(page.contains(part), "{part}: {page}");
         }
         // The participant has submitted years after the beginning of the round.
@@ -179,6 +183,7 @@ fn virtual_participation_has_its_own_clock_and_row() {
         // Practice would reveal tests to the contestants of a round that still runs.
         let other = contest_with(&mut admin, contest.package);
         assert_eq!(practise(&mut eve, &cup, RIGHT).0, 403);
+        assert!(eve.get(&path).body.contains("closed: another round"));
         let over = Cup {
             contest: other.id,
             round: other.round,
@@ -186,6 +191,14 @@ fn virtual_participation_has_its_own_clock_and_row() {
         };
         set_times(&mut admin, &over, LATER, "");
         assert_eq!(practise(&mut eve, &cup, RIGHT).0, 303);
+        // After an early end, the page shows the final ranking, and a new start is possible.
+        assert_eq!(eve.post(&format!("{path}/end"), &[]).status, 303);
+        let page = eve.get(&path).body;
+        assert!(
+            page.contains("Start now for 1 h") && page.contains(row),
+            "{page}"
+        );
+        assert_eq!(eve.get(&editorial).status, 200, "after the end");
         // A ranking that is not shown is not shown virtually.
         let fields = [
             ("name", "Round"),
@@ -201,5 +214,34 @@ fn virtual_participation_has_its_own_clock_and_row() {
         // When the round runs again, the page is closed.
         set_times(&mut admin, &cup, FUTURE, "");
         assert_eq!(eve.get(&path).status, 403);
+    });
+}
+
+#[test]
+fn practice_waits_for_all_results_of_other_rounds() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let cup = Cup::new(&mut admin);
+        let mut bob = user(&site, "bob");
+        set_times(&mut admin, &cup, LATER, "");
+        let package = admin.get(&format!("/round-problems/{}", cup.problem)).body;
+        let package = package.split("/problems/").nth(1).expect("a problem");
+        let other = contest_with(
+            &mut admin,
+            package.split('"').next().unwrap().parse().unwrap(),
+        );
+        let other = Cup {
+            contest: other.id,
+            round: other.round,
+            problem: other.problem,
+        };
+        for (full_results, expected) in [(FUTURE, 403), ("", 303)] {
+            set_times(&mut admin, &other, LATER, full_results);
+            assert_eq!(
+                practise(&mut bob, &cup, RIGHT).0,
+                expected,
+                "{full_results}"
+            );
+        }
     });
 }

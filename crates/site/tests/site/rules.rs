@@ -366,5 +366,89 @@ fn round_sets_the_points_of_a_problem() {
         // In ICPC mode, points do not count.
         assert_eq!(cup.rules(&mut admin, "", ""), 303);
         assert!(!admin.get(&page).body.contains("max_points"));
+        for browser in [&mut admin, &mut bob] {
+            let seen = browser.get(&sent).body;
+            assert!(seen.contains("100 / 100"), "{seen}");
+        }
+        assert!(
+            admin
+                .get(&page)
+                .body
+                .contains("<dt>Points</dt><dd>100</dd>")
+        );
+    });
+}
+
+/// What a browser sends for the form with the settings of a round, as the page shows it.
+fn form_of(page: &str) -> Vec<(String, String)> {
+    let document = scraper::Html::parse_document(page);
+    let forms = scraper::Selector::parse("form.fields").expect("a selector");
+    let inputs = scraper::Selector::parse("input[name]").expect("a selector");
+    let of_form = |form| scraper::ElementRef::select(&form, &inputs).collect::<Vec<_>>();
+    let mut forms = document.select(&forms).map(of_form);
+    let is_wanted = |inputs: &Vec<scraper::ElementRef>| {
+        inputs.iter().any(|it| it.attr("name") == Some("freeze_at"))
+    };
+    let sent = forms.find(is_wanted).expect("a form").into_iter();
+    let sent = sent.filter(|it| {
+        let is_choice = matches!(it.attr("type"), Some("checkbox" | "radio"));
+        !is_choice || it.attr("checked").is_some()
+    });
+    let text = |it: &scraper::ElementRef, name| it.attr(name).unwrap_or_default().to_owned();
+    sent.map(|it| (text(&it, "name"), text(&it, "value")))
+        .collect()
+}
+
+#[test]
+fn stale_form_of_a_round_changes_only_what_was_edited() {
+    with_each(|site| {
+        let mut admin = first_admin(&site);
+        let cup = Cup::new(&mut admin);
+        let mut bob = user(&site, "bob");
+        let fields = [("login", "bob"), ("role", "moderator")];
+        let members = format!("/contests/{}/members", cup.contest);
+        assert_eq!(admin.post(&members, &fields).status, 303);
+        let path = format!("/rounds/{}", cup.round);
+        let is_frozen = |browser: &mut Browser| browser.get(&path).body.contains("since");
+        let send = |browser: &mut Browser, page: &str, edits: &[(&str, &str)]| {
+            let form = form_of(page);
+            let fields = form.iter().map(|(name, shown)| {
+                let edit = edits.iter().find(|(edited, _)| edited == name);
+                (
+                    name.as_str(),
+                    edit.map_or(shown.as_str(), |(_, text)| *text),
+                )
+            });
+            browser.post_on(&path, &path, &fields.collect::<Vec<_>>())
+        };
+        // The owner thaws the ranking while the owner and a moderator have the form open.
+        for browser in [&mut admin.clone(), &mut bob] {
+            assert_eq!(cup.rules(&mut admin, "", "2001-01-01T03:00"), 303);
+            let stale = browser.get(&path).body;
+            assert!(is_frozen(browser), "{stale}");
+            assert_eq!(admin.post(&format!("{path}/thaw"), &[]).status, 303);
+            // Neither a name nor a form that is shown again brings the freeze back.
+            let rejected = send(browser, &stale, &[("name", "")]);
+            assert_eq!(rejected.status, 422, "{rejected:#?}");
+            let saved = send(browser, &rejected.body, &[("name", "New")]);
+            assert_eq!(saved.status, 303, "{saved:#?}");
+            assert!(!is_frozen(browser));
+            assert_eq!(send(browser, &stale, &[("name", "New")]).status, 303);
+            assert!(!is_frozen(browser));
+        }
+        // Of two changes of a time, the second is made only after the first was seen.
+        let stale = admin.get(&path).body;
+        let (first, second) = ("2998-01-01T00:00:00", "2997-01-01T00:00:00");
+        assert_eq!(send(&mut bob, &stale, &[("ends", first)]).status, 303);
+        let rejected = send(&mut admin, &stale, &[("ends", second)]);
+        assert_eq!(rejected.status, 422, "{rejected:#?}");
+        let input = tag_after(&rejected.body, "ends");
+        assert!(
+            input.contains("aria-invalid") && input.contains(second),
+            "{input}"
+        );
+        assert!(tag_after(&admin.get(&path).body, "ends").contains(first));
+        assert_eq!(send(&mut admin, &rejected.body, &[]).status, 303);
+        assert!(tag_after(&admin.get(&path).body, "ends").contains(second));
     });
 }

@@ -140,6 +140,13 @@ pub fn opens(rounds: impl Iterator<Item = RoundUse>) -> Time {
     over.unwrap_or(Time::ALWAYS)
 }
 
+/// Whether a round that counts has ended. Otherwise, members of a class that see the problem only
+/// through the class may still work on it as homework.
+pub fn has_ended(rounds: impl Iterator<Item = RoundUse>, now: Time) -> bool {
+    let mut counted = rounds.filter(|one| one.counts());
+    counted.any(|one| one.over <= now)
+}
+
 /// Stores the hints and solutions of a package with their images.
 pub(super) fn store(
     problem: &Problem,
@@ -247,6 +254,9 @@ mod tests {
                 is_of_viewer: false,
             };
             assert_eq!(opens(rounds.iter().map(own)), expected, "{rounds:?}");
+            let ended = rounds.contains(&Time(5));
+            assert_eq!(has_ended(rounds.iter().map(own), Time(5)), ended);
+            assert!(!has_ended(rounds.iter().map(own), Time(4)));
         }
     }
 

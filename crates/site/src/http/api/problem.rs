@@ -1,5 +1,6 @@
 //! Requests of programs that were not carried out: problem details (RFC 9457).
 
+use crate::http::MAX_PACKAGE;
 use crate::http::web::error::{BUSY_RETRY, PageError, STREAM_RETRY, retry_seconds};
 use crate::limits::MAX_GUEST_BODY;
 use crate::text::{Message, t};
@@ -107,7 +108,10 @@ fn of_page(error: PageError) -> ProblemDetails {
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
             t::ErrorTooLargeTitle.english(),
-            t::ErrorTooLong.english(),
+            t::ErrorTooLong {
+                mib: MAX_PACKAGE >> 20,
+            }
+            .english(),
             None,
         ),
         PageError::TooOften(delay) => {

@@ -74,9 +74,10 @@ function markScrollers() {
 async function copyText(button) {
   const part = button.closest('[data-copied]');
   const text = part.querySelector('pre');
-  if (navigator.clipboard) {
-    await navigator.clipboard.writeText(text.textContent);
-  } else {
+  // The browser or the user may forbid the clipboard.
+  const isCopied = await navigator.clipboard?.writeText(text.textContent)
+    .then(() => true, () => false);
+  if (!isCopied) {
     getSelection().selectAllChildren(text);
     document.execCommand('copy');
   }

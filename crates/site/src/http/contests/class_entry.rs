@@ -15,6 +15,10 @@ use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use serde::Deserialize;
+use std::collections::HashSet;
+
+/// The maximum number of users that one form adds to a contest.
+const MAX_JOINING: usize = 2_000;
 
 /// The form that adds a class to a contest; empty if the viewer has no class.
 pub async fn form(app: &App, session: &Session, contest: i64) -> Page<Markup> {
@@ -64,15 +68,43 @@ pub async fn add(
 /// # Errors
 /// The viewer does not manage the class.
 pub async fn join(tx: &mut Tx, session: &Session, contest: i64, class: i64, now: Time) -> Page<()> {
-    let found = class::by_id(&mut *tx, class).await?;
-    let found = found.filter(|one| access::class(session.viewer(), one.owner_id));
-    let found = found.ok_or(Mistake::UnknownClass)?;
-    for one in class::members(&mut *tx, found.id).await? {
-        contest::join(tx, contest, one.id, MemberRole::Contestant, now).await?;
-        if contest::role(&mut *tx, contest, one.id).await? == Some(MemberRole::Contestant) {
-            let entry = participant::ensure(tx, contest, one.id, false).await?;
-            if entry.user_id == Some(one.id) && entry.group_name.is_empty() {
-                participant::set_group(tx, entry.id, &found.name).await?;
+    join_all(tx, session, contest, &[class], now).await
+}
+
+/// Makes all members of classes contestants. The first class of a member is its group.
+///
+/// # Errors
+/// The viewer does not manage a class, or the classes have too many members.
+pub async fn join_all(
+    tx: &mut Tx,
+    session: &Session,
+    contest: i64,
+    classes: &[i64],
+    now: Time,
+) -> Page<()> {
+    let mut seen = HashSet::new();
+    let mut joining = Vec::new();
+    for class in classes {
+        let found = class::by_id(&mut *tx, *class).await?;
+        let found = found.filter(|one| access::class(session.viewer(), one.owner_id));
+        let found = found.ok_or(Mistake::UnknownClass)?;
+        let members = class::members(&mut *tx, found.id).await?.into_iter();
+        let members: Vec<i64> = members.map(|one| one.id).collect();
+        joining.extend(members.into_iter().filter_map(|user| {
+            let is_new = seen.insert(user);
+            is_new.then(|| (user, found.name.clone()))
+        }));
+        // No other request can change anything until the transaction ends.
+        if joining.len() > MAX_JOINING {
+            return Err(Mistake::TooManyMembers { max: MAX_JOINING }.into());
+        }
+    }
+    for (user, class) in joining {
+        contest::join(tx, contest, user, MemberRole::Contestant, now).await?;
+        if contest::role(&mut *tx, contest, user).await? == Some(MemberRole::Contestant) {
+            let entry = participant::ensure(tx, contest, user, false).await?;
+            if entry.user_id == Some(user) && entry.group_name.is_empty() {
+                participant::set_group(tx, entry.id, &class).await?;
             }
         }
     }

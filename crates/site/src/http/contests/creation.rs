@@ -178,9 +178,7 @@ pub async fn create(Ctx { app, session }: Ctx, Form(form): Form<Repeated>) -> Pa
     let id = contest::insert(&mut tx, fields.name.trim(), fields.visibility, now).await?;
     contest::set_time_zone(&mut tx, id, zone.as_ref().map(Zone::name)).await?;
     contest::join(&mut tx, id, user, MemberRole::Owner, now).await?;
-    for class in classes {
-        class_entry::join(&mut tx, &session, id, class, now).await?;
-    }
+    class_entry::join_all(&mut tx, &session, id, &classes, now).await?;
     let Some((fields, mode)) = round else {
         tx.commit().await?;
         return Ok(Redirect::to(&format!("/contests/{id}/edit")).into_response());

@@ -142,6 +142,7 @@ pub fn routes() -> Router<Arc<App>> {
             "/rounds/{id}/virtual",
             get(ranking::virtual_run::show).post(ranking::virtual_run::start),
         )
+        .route("/rounds/{id}/virtual/end", post(ranking::virtual_run::end))
         .route("/round-problems/{id}", get(rounds::problem))
         .route("/round-problems/{id}/edit", post(rounds::edit_problem))
         .route("/round-problems/{id}/move", post(rounds::move_problem))

@@ -57,19 +57,30 @@ impl Overview {
         let rounds = rounds.map(|round| (view.times(round.id, round.schedule()), round));
         let rounds: Vec<(OwnTimes, Round)> = rounds.collect();
         let problems = contest::problems(&app.db, id).await?;
-        let mut past = HashSet::new();
-        for (_, round) in &rounds {
-            let schedule = round.schedule();
-            if length(schedule).is_some() && view.practises(app, schedule, round.freeze()).await? {
-                past.insert(round.id);
-            }
-        }
         Ok(Overview {
             rounds,
-            past,
+            past: HashSet::new(),
             marks: Overview::marks(app, view, &problems).await?,
             problems,
         })
+    }
+
+    /// Adds the rounds in which the viewer may take part virtually. Streams need none.
+    async fn with_past(mut self, app: &App, view: &ContestView) -> Page<Overview> {
+        let rounds = self.rounds.iter().map(|(_, round)| round);
+        let over = rounds.filter(|round| {
+            length(round.schedule()).is_some() && view.may_practise(round.schedule())
+        });
+        let over: Vec<&Round> = over.collect();
+        if over.is_empty() {
+            return Ok(self);
+        }
+        let additional = view.most_additional(app).await?;
+        let past = over
+            .iter()
+            .filter(|round| view.practises(round.schedule(), round.freeze(), additional));
+        self.past = past.map(|round| round.id).collect();
+        Ok(self)
     }
 
     async fn marks(
@@ -210,6 +221,7 @@ impl Overview {
 /// `GET /contests/{id}`.
 pub async fn show(Viewed(Ctx { app, session }, view): Viewed) -> Page {
     let overview = Overview::of(&app, &view).await?;
+    let overview = overview.with_past(&app, &view).await?;
     let main = html! {
         (view.top(&session, None))
         (overview.render(&view, Time::now()))

@@ -10,6 +10,7 @@ use crate::core::label::{MAX_LABEL, are_equal};
 use crate::core::package::Manifest;
 use crate::core::search::Search;
 use crate::core::time::Time;
+use crate::core::zone::Zone;
 use crate::db::contest::{self, Mode, Round, RoundFields, RoundProblem, RoundProblemFields};
 use crate::db::problem::{self, Problem};
 use crate::db::{self, Tx};
@@ -22,7 +23,10 @@ use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{PAGE_ROWS, check_name, select, statement};
 use crate::http::web::repeated::Repeated;
 use crate::http::web::session::Session;
-use crate::http::web::zones::{form_zone, read_time, time_input, zone_field};
+use crate::http::web::zones::{
+    form_zone, merged_time, read_edited_time, read_time, shown_field, shown_time, time_input,
+    zone_field,
+};
 use crate::text::{self, t};
 use axum::extract::{Form, Path, Query};
 use axum::response::{IntoResponse, Redirect};
@@ -52,13 +56,27 @@ pub struct Fields {
     /// The zone of the times.
     #[serde(default)]
     zone: String,
+    /// The times that the form of a round has shown.
+    #[serde(skip)]
+    shown: ShownTimes,
+}
+
+#[derive(Default)]
+struct ShownTimes {
+    begins: Option<Time>,
+    ends: Option<Time>,
+    full_results: Option<Time>,
+    ranking_from: Option<Time>,
 }
 
 /// The inputs of a round.
 pub fn inputs(round: Option<&Round>) -> Markup {
     let zone = text::zone();
     let input = |name: &str, label: &dyn Render, time: fn(&Round) -> Time, hint: Markup| {
-        time_input(&zone, (name, label), round.map(time), false, hint)
+        html! {
+            (time_input(&zone, (name, label), round.map(time), false, hint))
+            @if let Some(round) = round { (shown_field(name, time(round))) }
+        }
     };
     let full_hint = html! { span.hint { (t::RoundFieldFullResultsEmpty) } };
     let ranking_hint = html! { span.hint { (t::RoundFieldEmpty) } };
@@ -96,6 +114,12 @@ impl Fields {
             ranking_from: text("ranking_from")?,
             ranking_hidden: form.get("ranking_hidden").map(str::to_owned),
             zone: form.text("zone").to_owned(),
+            shown: ShownTimes {
+                begins: shown_time(form, "begins"),
+                ends: shown_time(form, "ends"),
+                full_results: shown_time(form, "full_results"),
+                ranking_from: shown_time(form, "ranking_from"),
+            },
         })
     }
 
@@ -103,23 +127,51 @@ impl Fields {
     fn read(&self, round: Option<&Round>) -> Page<RoundFields> {
         check_name(&self.name, MAX_NAME)?;
         let zone = form_zone(&self.zone)?;
-        let time = |text: &str, stored: fn(&Round) -> Time, empty: Time| {
-            read_time(&zone, text, round.map(stored), empty)
+        let time = |field: (&'static str, &str), shown, stored: Option<Time>, empty| match stored {
+            Some(stored) => read_edited_time(&zone, field, shown, stored, empty),
+            None => read_time(&zone, field.1, None, empty),
         };
+        let shown = &self.shown;
         let fields = RoundFields {
             name: self.name.trim().to_owned(),
-            begins: time(&self.begins, |round| round.begins, Time::ALWAYS)?,
-            ends: time(&self.ends, |round| round.ends, Time::NEVER)?,
-            full_results: time(&self.full_results, |round| round.full_results, Time::ALWAYS)?,
-            ranking_from: match self.ranking_hidden {
-                Some(_) => Time::NEVER,
-                None => time(&self.ranking_from, |round| round.ranking_from, Time::ALWAYS)?,
-            },
+            begins: time(
+                ("begins", &self.begins),
+                shown.begins,
+                round.map(|round| round.begins),
+                Time::ALWAYS,
+            )?,
+            ends: time(
+                ("ends", &self.ends),
+                shown.ends,
+                round.map(|round| round.ends),
+                Time::NEVER,
+            )?,
+            full_results: time(
+                ("full_results", &self.full_results),
+                shown.full_results,
+                round.map(|round| round.full_results),
+                Time::ALWAYS,
+            )?,
+            ranking_from: self.ranking_from(&zone, round)?,
         };
         if fields.ends <= fields.begins {
             return Err(Mistake::RoundOrder.into());
         }
         Ok(fields)
+    }
+
+    /// The time of the ranking, for which the form has two inputs.
+    fn ranking_from(&self, zone: &Zone, round: Option<&Round>) -> Page<Time> {
+        let stored = round.map(|round| round.ranking_from);
+        let shown = self.shown.ranking_from.or(stored);
+        let typed = match self.ranking_hidden {
+            Some(_) => Time::NEVER,
+            None => read_time(zone, &self.ranking_from, shown, Time::ALWAYS)?,
+        };
+        Ok(match (shown, stored) {
+            (Some(shown), Some(stored)) => merged_time("ranking_from", typed, shown, stored)?,
+            _ => typed,
+        })
     }
 }
 
@@ -354,13 +406,16 @@ pub async fn problem(
     let manifest = manifest(&app, &problem).await?;
     let files = format!("/round-problems/{id}/files");
     let mut text = shown_statement(&app, session.party(), &manifest, &files, &choice).await?;
-    text.max_points = problem.max_points;
+    // The points stay stored while the round is in ICPC mode.
+    text.max_points = problem.max_points.filter(|_| problem.mode == Mode::Points);
     let title = format!("{} {}", problem.label, problem.name);
     let is_open = view.submits(&problem);
     let times = view.times(problem.round_id, problem.schedule());
     let reader = reader(&session, &view, &problem);
     let practises = view.practises_problem(&app, &problem).await?;
-    let has_editorial = editorial::is_offered(&app, reader, &manifest).await?;
+    // Others never see it while the round runs, so its pages need no query.
+    let may_see = view.access.manage || problem.ends <= Time::now();
+    let has_editorial = may_see && editorial::is_offered(&app, reader, &manifest).await?;
     let main = html! {
         (view.top(&session, Some(&title)))
         h2 { (title) }
@@ -476,12 +531,14 @@ pub async fn edit_problem(
     };
     // Only the form of a round with points has the field.
     let max_points = match form.get("max_points") {
-        Some(_) => form.number("max_points", MAX_POINTS)?,
-        None => problem.max_points,
+        Some(_) => Some(form.number("max_points", MAX_POINTS)?),
+        None => None,
     };
     let mut tx = app.db.begin().await?;
     check_label(&mut tx, problem.round_id, Some(id), &fields.label).await?;
-    contest::set_max_points(&mut tx, id, max_points).await?;
+    if let Some(max_points) = max_points {
+        contest::set_max_points(&mut tx, id, max_points).await?;
+    }
     contest::update_round_problem(&mut tx, id, &fields).await?;
     if let Some(rules) = rules {
         db::submission_rules::set_of_problem(&mut tx, id, &rules).await?;

@@ -14,7 +14,7 @@ use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::time;
 use crate::http::web::refusal::Refusal;
 use crate::http::web::repeated::Repeated;
-use crate::http::web::zones::{form_zone, read_time, time_input};
+use crate::http::web::zones::{form_zone, read_edited_time, shown_field, shown_time, time_input};
 use crate::text::{self, t};
 use axum::extract::Form;
 use axum::response::{IntoResponse, Redirect};
@@ -43,7 +43,10 @@ fn markup(round: &Round, access: ContestAccess, submissions: Markup) -> Markup {
     let has_freeze = round.mode == Mode::Icpc || is_frozen;
     let zone = text::zone();
     let field = |name: &str, label: &dyn Render, value: Time| {
-        time_input(&zone, (name, label), Some(value), !access.own, html! {})
+        html! {
+            (time_input(&zone, (name, label), Some(value), !access.own, html! {}))
+            (shown_field(name, value))
+        }
     };
     html! {
         h3 #rules { (t::RulesTitle) }
@@ -124,9 +127,9 @@ pub fn check_times(mode: Mode, window_seconds: Option<i64>, round: &Round) -> Pa
 fn read(form: &Repeated, round: &Round, access: ContestAccess) -> Page<RoundRules> {
     let zone = form_zone(form.text("zone"))?;
     // An empty field ends the freeze, so a missing one is an error.
-    let time = |name: &str, stored: Time| -> Page<Time> {
-        let text = form.required(name)?;
-        Ok(read_time(&zone, text, Some(stored), Time::NEVER)?)
+    let time = |name: &'static str, stored: Time| -> Page<Time> {
+        let (field, shown) = ((name, form.required(name)?), shown_time(form, name));
+        Ok(read_edited_time(&zone, field, shown, stored, Time::NEVER)?)
     };
     let window_seconds = match form.required("window_minutes")?.trim() {
         "" => None,

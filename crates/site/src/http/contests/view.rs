@@ -4,7 +4,6 @@ use crate::app::App;
 use crate::core::access::{self, ContestAccess};
 use crate::core::clarification::{self as rule, Facts, Seen};
 use crate::core::freeze::Freeze;
-use crate::core::package::editorial;
 use crate::core::participant::{OwnTimes, Personal, Schedule};
 use crate::core::practice::Practice;
 use crate::core::time::Time;
@@ -22,6 +21,7 @@ use crate::text::{self, t};
 use maud::{Markup, Render, html};
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The maximum number of answers that a notice shows.
 const MAX_NOTICES: usize = 3;
@@ -276,36 +276,46 @@ impl ContestView {
     }
 
     /// Whether the viewer may submit to a problem for practice now. The results would reveal tests
-    /// to contestants of other rounds with the problem, so these must be over as for the hints.
+    /// to contestants of other rounds with the problem. The rounds that close the hints must
+    /// therefore be over and show all results.
     pub async fn practises_problem(&self, app: &App, problem: &RoundProblem) -> Page<bool> {
-        if !self
-            .practises(app, problem.schedule(), problem.freeze())
-            .await?
-        {
+        if !self.may_practise(problem.schedule()) {
+            return Ok(false);
+        }
+        let additional = self.most_additional(app).await?;
+        if !self.practises(problem.schedule(), problem.freeze(), additional) {
             return Ok(false);
         }
         let user = self.user.unwrap_or(-1);
         let uses = problem_use::uses(&app.db, problem.problem_id, user).await?;
-        let rounds = uses
+        let now = Time::now();
+        let mut counted = uses
             .iter()
-            .map(|one| one.of_editorial(Some(problem.round_id)));
-        Ok(editorial::opens(rounds) <= Time::now())
+            .filter(|one| one.of_editorial(Some(problem.round_id)).counts());
+        Ok(counted.all(|one| one.is_disclosed(now)))
+    }
+
+    /// Whether the viewer may perhaps practise the problems of a round now, before anything is
+    /// read. Most viewers may not.
+    pub fn may_practise(&self, schedule: Schedule) -> bool {
+        self.access.take_part && !self.access.manage && schedule.ends <= Time::now()
+    }
+
+    /// The most additional time of a participant.
+    pub async fn most_additional(&self, app: &App) -> Page<Duration> {
+        Ok(participant::most_additional(&app.db, self.contest.id).await?)
     }
 
     /// Whether the viewer may practise the problems of a round now, as far as the round decides.
-    pub async fn practises(&self, app: &App, schedule: Schedule, freeze: Freeze) -> Page<bool> {
-        // Most viewers need no query.
-        if self.access.manage || !self.access.take_part || schedule.ends > Time::now() {
-            return Ok(false);
-        }
+    pub fn practises(&self, schedule: Schedule, freeze: Freeze, additional: Duration) -> bool {
         let practice = Practice {
             takes_part: self.access.take_part,
             manages: self.access.manage,
             schedule,
             freeze,
-            additional: participant::most_additional(&app.db, self.contest.id).await?,
+            additional,
         };
-        Ok(practice.is_open(Time::now()))
+        practice.is_open(Time::now())
     }
 
     /// A contest that the viewer may change.

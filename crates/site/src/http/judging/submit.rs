@@ -18,7 +18,7 @@ use crate::http::contests::view::{ViewedProblem, check_user};
 use crate::http::problems;
 use crate::http::web::context::Ctx;
 use crate::http::web::error::{Page, PageError};
-use crate::http::web::layout::{crumbs, editor_page};
+use crate::http::web::layout::{crumbs, editor_page, page};
 use crate::http::web::mistake::Mistake;
 use crate::http::web::parts::{Upload, empty};
 use crate::http::web::refusal::Refusal;
@@ -47,16 +47,19 @@ struct Rejected {
     why: Mistake,
 }
 
+/// The source in a form as text. A form cannot choose a file again, so the text of a file is kept.
+fn source_text(upload: &Upload) -> String {
+    match upload.content.is_empty() {
+        true => upload.field("code").to_owned(),
+        false => String::from_utf8_lossy(&upload.content).replace('\0', ""),
+    }
+}
+
 impl Rejected {
     fn of(upload: Upload, why: Mistake) -> Rejected {
-        let code = match upload.content.is_empty() {
-            true => upload.field("code").to_owned(),
-            // A form cannot choose a file again, so its text is kept.
-            false => String::from_utf8_lossy(&upload.content).replace('\0', ""),
-        };
         Rejected {
             language: upload.field("language").to_owned(),
-            code,
+            code: source_text(&upload),
             is_ignored: !upload.field("ignored").is_empty(),
             why,
         }
@@ -440,6 +443,28 @@ async fn round_page(
     Ok(editor_page(session, t::Submit, main))
 }
 
+/// A source that came when the round did not accept it, so that its text is not lost.
+fn unsent_page(
+    session: &Session,
+    view: &ContestView,
+    problem: &RoundProblem,
+    source: &str,
+) -> Html<String> {
+    let times = view.times(problem.round_id, problem.schedule());
+    let name = format!("{} {}", problem.label, problem.name);
+    let main = html! {
+        (view.top(session, Some(&name)))
+        @let link = html! { a href={ "/round-problems/" (problem.id) } { (name) } };
+        h2 { (t::SubmitTo { problem: link }) }
+        (clocks::state(view, &times, Time::now()))
+        p.bad role="alert" { (t::SubmitNotOpen) }
+        label { (t::SubmitSource)
+            textarea.source readonly rows="20" spellcheck="false" { "\n" (source) }
+        }
+    };
+    page(session, t::Submit, main)
+}
+
 /// `POST /round-problems/{id}/submit`.
 pub async fn to_round(
     ViewedProblem(Ctx { app, session }, view, problem): ViewedProblem,
@@ -461,6 +486,12 @@ pub async fn to_round(
         let rejected = Rejected::of(upload, why);
         let page = round_page(&app, &session, &view, &problem, Some(&rejected)).await?;
         return Ok(rejected.respond(page));
+    }
+    let source = source_text(&upload);
+    let keeps_source = !is_open && !source.is_empty() && view.check_participant().is_ok();
+    if keeps_source {
+        let page = unsent_page(&session, &view, &problem, &source);
+        return Ok((StatusCode::FORBIDDEN, page).into_response());
     }
     let submission = match is_practice {
         true => practise(&app, &session, id, upload).await?,

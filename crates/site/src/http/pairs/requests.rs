@@ -395,6 +395,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         | "/rounds/{id}/start"
         | "/rounds/{id}/thaw"
         | "/rounds/{id}/virtual"
+        | "/rounds/{id}/virtual/end"
         | "/sign-out"
         | "/submissions/{id}/cancel"
         | "/submissions/{id}/delete"

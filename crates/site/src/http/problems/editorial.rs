@@ -4,6 +4,7 @@ use super::{
     FILE_POLICY, LATEX, PDF, PDF_POLICY, StatementChoice, current, find, shown_file, shown_text,
 };
 use crate::app::App;
+use crate::core::access::ProblemAccess;
 use crate::core::package::editorial::{self as rule, Subject};
 use crate::core::package::{Form, Manifest, Offer};
 use crate::core::party::Party;
@@ -40,6 +41,8 @@ pub struct Reader {
     role: Role,
     /// The round on whose page the viewer reads the problem.
     round: Option<i64>,
+    /// The viewer sees the problem only because a class shows it.
+    is_by_class: bool,
 }
 
 impl Reader {
@@ -52,13 +55,20 @@ impl Reader {
             user: viewer.id().unwrap_or(-1),
             role: if viewer.is_admin() { Role::Owner } else { role },
             round,
+            is_by_class: false,
         }
     }
 
     /// A viewer on the page of the problem itself.
-    pub fn of_problem(session: &Session, problem: i64, edits: bool) -> Reader {
-        let role = if edits { Role::Owner } else { Role::Other };
-        Reader::new(session, problem, role, None)
+    pub fn of_problem(session: &Session, problem: i64, access: ProblemAccess) -> Reader {
+        let role = match access.edit {
+            true => Role::Owner,
+            false => Role::Other,
+        };
+        Reader {
+            is_by_class: access.is_by_class(),
+            ..Reader::new(session, problem, role, None)
+        }
     }
 
     /// When the hints and solutions open for others, and whether the viewer sees them now.
@@ -79,7 +89,8 @@ impl Reader {
         let mut runs = clocks.iter().filter_map(Clock::run);
         let is_virtual = self.role != Role::Owner && runs.any(|run| run.is_on(now));
         let is_seen = rule::is_seen(true, is_staff, opens, now);
-        Ok((opens, is_seen && !is_virtual))
+        let is_homework = self.is_by_class && !rule::has_ended(uses.iter().map(round), now);
+        Ok((opens, is_seen && !is_virtual && !is_homework))
     }
 }
 
@@ -211,7 +222,7 @@ pub async fn of_problem(
     let (problem, access) = find(&app, &session, id).await?;
     let (_, manifest) = current(&app, &problem).await?;
     let root = format!("/problems/{id}");
-    let reader = Reader::of_problem(&session, id, access.edit);
+    let reader = Reader::of_problem(&session, id, access);
     let content = content(&app, session.party(), reader, &manifest, &root, &choice).await?;
     let main = html! {
         (crumbs(&[("/problems", &t::Problems), (&root, &problem.name)], t::Editorial))
@@ -229,6 +240,6 @@ pub async fn file_of_problem(
 ) -> Page {
     let (problem, access) = find(&app, &session, id).await?;
     let (_, manifest) = current(&app, &problem).await?;
-    let reader = Reader::of_problem(&session, id, access.edit);
+    let reader = Reader::of_problem(&session, id, access);
     file(&app, reader, &manifest, &name).await
 }

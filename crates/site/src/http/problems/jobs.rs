@@ -43,6 +43,11 @@ pub async fn begin(app: &App, session: &Session, work: &Work) -> Page {
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
 }
 
+/// The number of jobs that a user can add now.
+pub async fn left(tx: &mut Tx, user: i64) -> Page<i64> {
+    Ok(jobs::MAX_QUEUED - job::queued_of(tx, user).await?)
+}
+
 /// Adds a job within a transaction. The caller checks the room for files. Returns the job's
 /// number.
 pub async fn add(tx: &mut Tx, work: &Work, user: i64) -> Page<i64> {

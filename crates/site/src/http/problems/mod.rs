@@ -214,8 +214,14 @@ pub async fn create(Ctx { app, session }: Ctx, form: Multipart) -> Page {
     }
     let mut tx = app.db.begin().await?;
     let mut pages = Vec::new();
+    let left = jobs::left(&mut tx, user).await?;
     for work in &jobs {
-        let job = jobs::add(&mut tx, work, user).await?;
+        let job = match jobs::add(&mut tx, work, user).await {
+            Err(PageError::Refused(Refusal::TooManyJobs { .. })) if left > 0 => {
+                return Err(Refusal::TooManyLargePackages { left }.into());
+            }
+            added => added?,
+        };
         pages.push(format!("/jobs/{job}"));
     }
     for (package, upload) in &packages {
@@ -288,7 +294,7 @@ pub async fn show(
     let (_, manifest) = current(&app, &problem).await?;
     let files = format!("/problems/{id}/files");
     let text = shown_statement(&app, session.party(), &manifest, &files, &choice).await?;
-    let reader = editorial::Reader::of_problem(&session, id, access.edit);
+    let reader = editorial::Reader::of_problem(&session, id, access);
     let has_editorial = editorial::is_offered(&app, reader, &manifest).await?;
     let list = match session.viewer().id() {
         Some(user) => {

@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::core::party::Party;
 use crate::db::problem::Version;
+use crate::http::MAX_PACKAGE;
 use crate::http::web::error::Page;
 use crate::http::web::upload::{self, StoredUpload};
 use crate::jobs::packages::{self, Package};
@@ -40,7 +41,7 @@ pub fn package_input(most: Option<usize>) -> Markup {
         label { (t::PackageFile)
             input type="file" name="file" accept=".zip" required multiple[most.is_some()]; }
         p.hint { (t::PackageHint) }
-        @if let Some(max) = most { p.hint { (t::PackagesHint { max }) } }
+        @if let Some(max) = most { p.hint { (t::PackagesHint { max, mib: MAX_PACKAGE >> 20 }) } }
     }
 }
 

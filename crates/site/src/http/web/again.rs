@@ -242,9 +242,11 @@ impl Again {
             page: address,
             typed,
             concerns: &|field, value| error.concerns(field, value),
+            renewed: error.renewed(),
             title: &explained.title.render(),
             message: &message,
             file_again: &t::FormFileAgain.render(),
+            files_again: &t::FormFilesAgain.render(),
         };
         rejected.fill(&page)
     }

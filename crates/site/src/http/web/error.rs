@@ -13,6 +13,7 @@ use crate::core::package::PackageError;
 use crate::core::password::PasswordError;
 use crate::core::roster::RosterError;
 use crate::db::DbError;
+use crate::http::MAX_PACKAGE;
 use crate::judging::trial::TrialError;
 use crate::limits::MAX_GUEST_BODY;
 use crate::rankings::RankingError;
@@ -337,7 +338,12 @@ impl PageError {
                     Box::new(t::ErrorTooLargeDetail { kib }),
                 )
             }
-            PageError::TooLong => (&t::ErrorTooLargeTitle, Box::new(t::ErrorTooLong)),
+            PageError::TooLong => (
+                &t::ErrorTooLargeTitle,
+                Box::new(t::ErrorTooLong {
+                    mib: MAX_PACKAGE >> 20,
+                }),
+            ),
             PageError::TooManyStreams => (
                 &t::ErrorTooManyStreamsTitle,
                 Box::new(t::ErrorTooManyStreamsDetail),
@@ -363,6 +369,14 @@ impl PageError {
             PageError::Invalid(why) => why.concerns(field, value),
             PageError::TooLong => field == "file",
             _ => false,
+        }
+    }
+
+    /// The field of a form that shows its current value from now on.
+    pub fn renewed(&self) -> Option<&'static str> {
+        match self {
+            PageError::Invalid(why) => why.renewed(),
+            _ => None,
         }
     }
 

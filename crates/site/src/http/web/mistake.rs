@@ -62,6 +62,11 @@ pub enum Mistake {
     UnknownProblem,
     /// A class that does not exist, or that the user does not manage.
     UnknownClass,
+    /// The chosen classes have too many members.
+    TooManyMembers {
+        /// The maximum number.
+        max: usize,
+    },
     /// No pupil of a class was chosen.
     NoPupilChosen,
     /// A submission names no problem, or two.
@@ -82,6 +87,13 @@ pub enum Mistake {
         text: String,
         /// The name of its zone.
         zone: String,
+    },
+    /// Someone else has changed a time since the form was shown.
+    TimeChanged {
+        /// The name of its field.
+        field: &'static str,
+        /// The current time.
+        stored: Time,
     },
     /// A time zone that does not exist.
     UnknownZone {
@@ -241,6 +253,7 @@ impl Mistake {
             | Mistake::NumberRange { text, .. } => {
                 return value.trim() == text;
             }
+            Mistake::TimeChanged { field: wrong, .. } => return field == *wrong,
             Mistake::UnknownZone { .. } => &["time_zone"],
             Mistake::NoSuchProblem => &["problem"],
             Mistake::LabelTaken { .. } => &["label"],
@@ -254,7 +267,7 @@ impl Mistake {
             Mistake::UnknownVisibility => &["visibility", "audience"],
             Mistake::UnknownRole => &["role"],
             Mistake::UnknownProblem => &["problem"],
-            Mistake::UnknownClass => &["class"],
+            Mistake::UnknownClass | Mistake::TooManyMembers { .. } => &["class", "classes"],
             Mistake::NoPupilChosen => &["user"],
             Mistake::RelaxHours { .. } => &["hours"],
             Mistake::RoundOrder => &["ends"],
@@ -296,6 +309,14 @@ impl Mistake {
         names.contains(&field)
     }
 
+    /// The field whose form shows the current value from now on, because the message names it.
+    pub fn renewed(&self) -> Option<&'static str> {
+        match self {
+            Mistake::TimeChanged { field, .. } => Some(field),
+            _ => None,
+        }
+    }
+
     /// The message for the user.
     pub fn message(&self) -> Box<dyn Message + '_> {
         match self {
@@ -332,6 +353,7 @@ impl Mistake {
             Mistake::UnknownVisibility => Box::new(t::MistakeUnknownVisibility),
             Mistake::UnknownRole => Box::new(t::MistakeUnknownRole),
             Mistake::UnknownProblem => Box::new(t::MistakeUnknownProblem),
+            Mistake::TooManyMembers { max } => Box::new(t::MistakeTooManyMembers { max }),
             Mistake::UnknownClass => Box::new(t::MistakeUnknownClass),
             Mistake::NoPupilChosen => Box::new(t::MistakeNoPupilChosen),
             Mistake::RelaxHours { max } => Box::new(t::MistakeRelaxHours { max }),
@@ -339,6 +361,11 @@ impl Mistake {
             Mistake::LabelTaken { label } => Box::new(t::MistakeLabelTaken { label }),
             Mistake::Time { text } => Box::new(t::MistakeTime { text }),
             Mistake::TimeSkipped { text, zone } => Box::new(t::MistakeTimeSkipped { text, zone }),
+            Mistake::TimeChanged { stored, .. } => Box::new(t::MistakeTimeChanged {
+                time: text::zone()
+                    .local(*stored)
+                    .map_or("–".to_owned(), |local| local.to_string()),
+            }),
             Mistake::UnknownZone { name } => Box::new(t::MistakeUnknownZone { name }),
             Mistake::Number { text } => Box::new(t::MistakeNumber { text }),
             Mistake::NumberRange { text, max } => Box::new(t::MistakeNumberRange { text, max }),

@@ -2,8 +2,10 @@
 //!
 //! The page is one of this site, rendered for the viewer. Its tags are therefore well-formed, with
 //! the values of attributes in double quotes, and texts contain no `<`. What was typed is escaped.
-//! Passwords, one-time passwords and hidden fields keep the values that the page has for them.
+//! Passwords, one-time passwords, hidden and read-only fields keep the values that the page has for
+//! them. Only hidden fields with the times that the form has shown keep these times.
 
+use super::zones::SHOWN;
 use maud::{Markup, Render, html};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -38,12 +40,16 @@ pub struct Rejected<'r> {
     pub typed: Option<&'r Typed>,
     /// Whether a field with this name and this value may have the mistake.
     pub concerns: &'r dyn Fn(&str, &str) -> bool,
+    /// The field whose hidden field gets the current time.
+    pub renewed: Option<&'r str>,
     /// What the title of the page begins with.
     pub title: &'r Markup,
     /// The reason.
     pub message: &'r Markup,
     /// The request to choose a file again.
     pub file_again: &'r Markup,
+    /// The same for a field for several files.
+    pub files_again: &'r Markup,
 }
 
 /// A tag: its place in the page, its name and its attributes.
@@ -181,17 +187,21 @@ enum Kind {
     File,
     /// A text that is never shown again.
     Secret,
+    /// A hidden time that the form has shown.
+    Shown,
 }
 
 impl Kind {
     /// The kind of a field; `None` if the user does not fill it in.
     fn of(tag: &Tag<'_>) -> Option<Kind> {
-        if tag.raw("hidden").is_some() {
+        if tag.raw("hidden").is_some() || tag.raw("readonly").is_some() {
             return None;
         }
+        let is_shown = |name: &str| name.starts_with(SHOWN);
         match (tag.name, tag.raw("type").unwrap_or("text")) {
             ("textarea", _) => Some(Kind::Area),
             ("select", _) => Some(Kind::Select),
+            ("input", "hidden") if tag.raw("name").is_some_and(is_shown) => Some(Kind::Shown),
             ("input", "hidden" | "submit" | "button" | "reset" | "image") => None,
             ("input", "checkbox" | "radio") => Some(Kind::Check),
             ("input", "file") => Some(Kind::File),
@@ -247,6 +257,9 @@ impl<'r> Rejected<'r> {
         let fields = tags(page, form.content.clone()).filter_map(|tag| {
             let kind = Kind::of(&tag)?;
             let name = tag.attribute("name")?;
+            if kind == Kind::Shown && name.strip_prefix(SHOWN) == self.renewed {
+                return None;
+            }
             let values = self.typed.map_or(&[][..], |typed| typed.of(&name));
             let value = match kind {
                 Kind::Check => {
@@ -315,9 +328,10 @@ impl<'r> Rejected<'r> {
 
     fn fill_content(&self, page: &str, form: &Form<'_>, filled: &mut String) {
         let fields = self.fields(page, form);
-        let wrong = fields
-            .iter()
-            .position(|field| (self.concerns)(&field.name, field.value.unwrap_or_default()));
+        let wrong = fields.iter().position(|field| {
+            field.kind != Kind::Shown
+                && (self.concerns)(&field.name, field.value.unwrap_or_default())
+        });
         let input = html! { input type="hidden" name=(PAGE_FIELD) value=(self.page); };
         filled.push_str(&input.into_string());
         let note = match wrong {
@@ -370,7 +384,7 @@ impl<'r> Rejected<'r> {
             tag.place.end..tag.place.end + length
         };
         let (after, end) = match (field.kind, field.value) {
-            (Kind::Line, Some(value)) => {
+            (Kind::Line | Kind::Shown, Some(value)) => {
                 removed.push("value");
                 added.insert_str(0, &format!(" value=\"{}\"", escaped(value)));
                 (String::new(), tag.place.end)
@@ -402,10 +416,14 @@ impl<'r> Rejected<'r> {
                 (text + "</select>", end.min(form.content.end))
             }
             (Kind::File, _) => {
-                let again = html! { span.hint { (self.file_again) } };
+                let again = match tag.raw("multiple") {
+                    Some(_) => self.files_again,
+                    None => self.file_again,
+                };
+                let again = html! { span.hint { (again) } };
                 (again.into_string(), tag.place.end)
             }
-            (Kind::Line | Kind::Secret, _) => (String::new(), tag.place.end),
+            (Kind::Line | Kind::Shown | Kind::Secret, _) => (String::new(), tag.place.end),
         };
         Filled {
             text: tag.with(&removed, &added) + &after,
@@ -468,6 +486,8 @@ mod tests {
         <input type=\"password\" name=\"password\"><input type=\"file\" name=\"file\">\
         <input name=\"code\" autocomplete=\"one-time-code\">\
         <input type=\"hidden\" name=\"version\" value=\"7\">\
+        <input name=\"fixed\" value=\"1\" readonly>\
+        <input type=\"hidden\" name=\"shown-a\" value=\"3\">\
         <input name=\"login\" value=\"ada\" hidden></form>\
         <form method=\"post\" action=\"/things/1/delete\"><button>Delete</button></form>";
 
@@ -486,9 +506,11 @@ mod tests {
             page: "/things/1?x=1&y",
             typed,
             concerns: &|name, _| name == wrong,
+            renewed: None,
             title: &html! { "Not accepted" },
             message: &html! { "No!" },
             file_again: &html! { "Again." },
+            files_again: &html! {},
         }
         .fill(PAGE)
     }
@@ -503,6 +525,8 @@ mod tests {
             ("code", "secret"),
             ("version", "6"),
             ("login", "eve"),
+            ("fixed", "0"),
+            ("shown-a", "2"),
         ];
         let page = filled("/things/1", Some(&typed(&fields, true)), "name").unwrap();
         for part in [
@@ -518,6 +542,8 @@ mod tests {
             "<input type=\"file\" name=\"file\"><span class=\"hint\">Again.</span>",
             "name=\"code\" autocomplete=\"one-time-code\">",
             "name=\"version\" value=\"7\"",
+            "name=\"fixed\" value=\"1\" readonly",
+            "type=\"hidden\" name=\"shown-a\" value=\"2\"",
             "name=\"login\" value=\"ada\" hidden",
             "name=\"form-page\" value=\"/things/1?x=1&amp;y\"",
             "<form method=\"get\" action=\"/things/1?x=1&amp;y\">",
@@ -575,9 +601,11 @@ mod tests {
             page: "/a",
             typed: Some(&typed(&[("a", "1")], true)),
             concerns: &|name, _| name == "a",
+            renewed: None,
             title: &html! { "T" },
             message: &html! { "No!" },
             file_again: &html! {},
+            files_again: &html! {},
         };
         let page = rejected.fill(page).unwrap();
         for part in [
@@ -606,9 +634,11 @@ mod tests {
             page: "/list",
             typed: Some(&sent),
             concerns: &|_, _| false,
+            renewed: None,
             title: &html! {},
             message: &html! { "No!" },
             file_again: &html! {},
+            files_again: &html! {},
         };
         let filled = rejected.fill(&page).unwrap();
         assert!(filled.starts_with(&row(1)), "{filled}");

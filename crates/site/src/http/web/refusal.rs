@@ -98,6 +98,11 @@ pub enum Refusal {
         /// The maximum in GiB.
         gib: u64,
     },
+    /// The jobs of a form do not fit beside the jobs that wait.
+    TooManyLargePackages {
+        /// The number of packages that the user can add now.
+        left: i64,
+    },
     /// The user has as many waiting jobs as allowed.
     TooManyJobs {
         /// The maximum number.
@@ -185,6 +190,9 @@ impl Refusal {
             Refusal::AccountDisabled => Box::new(t::RefusalAccountDisabled),
             Refusal::TooManyFiles { max } => Box::new(t::RefusalTooManyFiles { max }),
             Refusal::DiskFull { gib } => Box::new(t::RefusalDiskFull { gib }),
+            Refusal::TooManyLargePackages { left } => {
+                Box::new(t::RefusalTooManyLargePackages { left: *left })
+            }
             Refusal::TooManyJobs { max } => Box::new(t::RefusalTooManyJobs { max }),
             Refusal::NoPupil { login } => Box::new(t::RefusalNoPupil { login }),
             Refusal::NoTeacher { login } => Box::new(t::RefusalNoTeacher { login }),
