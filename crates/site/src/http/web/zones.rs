@@ -109,7 +109,12 @@ pub fn read_edited_time(
         true => shown,
         false => read_time(zone, text, Some(shown), empty)?,
     };
-    merged_time(name, typed, shown, stored)
+    // The text has no fractions of a second, so it may be that of the stored time.
+    let is_stored = typed != shown && read_time(zone, text, Some(stored), empty)? == stored;
+    match is_stored {
+        true => Ok(stored),
+        false => merged_time(name, typed, shown, stored),
+    }
 }
 
 /// The time to store if a form has shown `shown`. A time that was not edited stays as it is stored.
@@ -196,5 +201,8 @@ mod tests {
         assert_eq!(read("1970-01-01T00:00:07", Some(other), never), Some(never));
         assert_eq!(read("1970-01-01T00:00:08", Some(other), never), None);
         assert_eq!(read("1970-01-01T00:00:07", None, never), Some(other));
+        let fraction = Time(8_000_001);
+        let same = read("1970-01-01T00:00:08", Some(other), fraction);
+        assert_eq!(same, Some(fraction));
     }
 }
