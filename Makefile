@@ -18,7 +18,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 built = $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)
 need := .ci/need cc=gcc
 
-.PHONY: help judge build site demo test test-all test-browser test-clients test-languages \
+.PHONY: help judge build site worker demo test test-all test-browser test-clients test-languages \
 	test-vm fuzz lint prose docs audit miri sanitize bench install install-c uninstall dist image \
 	test-dist python types-python test-python clean
 
@@ -26,7 +26,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
 		printf 'make %-14s %s\n' "$$name" "$$what"; done
 
-products := $(addprefix -p millibox-,cli ready serve site stage supervisor)
+products := $(addprefix -p millibox-,cli ready serve site stage supervisor worker)
 cargo_build = RUSTC_WORKSPACE_WRAPPER='$(abspath .ci/rustc)' \
 	cargo build --profile $(PROFILE) --locked $(products)
 
@@ -43,6 +43,10 @@ site: ## build the contest site, which needs Rust 1.94
 	@$(need)
 	@# The client of the demonstration selects no further features.
 	$(cargo_build) -p millibox-site-client --bin millibox-site --bin site-demo
+
+worker: ## build the program that judges for a site on another machine
+	@$(need)
+	$(cargo_build) --bin millibox-worker
 
 # The judge is shown before the rest is built.
 demo: PROFILE := quick
@@ -61,6 +65,8 @@ test: ## run the tests, with a part of the hostile programs (ARGS=growth: only t
 	@# Java, Go, Rust and Node.js are tested if they are installed.
 	@$(need) g++=g++ python3=python3 setpriv=util-linux
 	@$(need) fpc=fp-compiler || echo 'make: fpc is missing; the tests of Pascal are skipped'
+	@PATH="$$PATH:/usr/sbin" $(need) nats-server=nats-server openssl=openssl || \
+		echo 'make: without these, tests of workers on other machines are skipped'
 	@$(need) pdflatex=texlive-latex-recommended || \
 		echo 'make: TeX is missing; the tests of LaTeX statements are skipped'
 	@.ci/test $(ARGS)
@@ -185,7 +191,8 @@ bench: build ## run the experiments and write lab-results (BENCH=true: one; ARGS
 # systemd also looks in /usr/local/lib/systemd/system.
 units = $(DESTDIR)$(PREFIX)/lib/systemd/system
 users = $(DESTDIR)$(PREFIX)/lib/sysusers.d
-installed := millibox millibox-serve millibox-site millibox-stage millibox-supervisor
+installed := millibox millibox-serve millibox-site millibox-stage millibox-supervisor \
+	millibox-worker
 # Backtraces need the names of functions, which are not debugging symbols.
 install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not start the service
 	@test -x $(built)/millibox -a -x $(built)/millibox-serve -a -x $(built)/millibox-stage || \

@@ -28,6 +28,8 @@ pub enum Companion {
     Serve,
     /// The contest site.
     Site,
+    /// Judges for a contest site on another machine.
+    Worker,
 }
 
 impl Companion {
@@ -36,6 +38,7 @@ impl Companion {
         match self {
             Companion::Serve => "millibox-serve",
             Companion::Site => "millibox-site",
+            Companion::Worker => "millibox-worker",
         }
     }
 
@@ -44,6 +47,7 @@ impl Companion {
         match self {
             Companion::Serve => "build it with `make build`",
             Companion::Site => "build it with `make site`, which needs Rust 1.94",
+            Companion::Worker => "build it with `make worker`",
         }
     }
 

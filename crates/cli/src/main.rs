@@ -107,6 +107,11 @@ enum Command {
     /// The program millibox-site must be in the same directory as millibox.
     #[command(disable_help_flag = true)]
     Site(companion::Args),
+    /// Judge submissions of a contest site on this machine
+    ///
+    /// The program millibox-worker must be in the same directory as millibox.
+    #[command(disable_help_flag = true)]
+    Worker(companion::Args),
     /// Send a source file to a contest site, and show its result test by test
     Submit(Box<submit::Args>),
     /// Print a completion script for a shell
@@ -142,6 +147,7 @@ fn run_command() -> ExitCode {
         Command::Languages(args) => languages::main(&args),
         Command::Serve(args) => Companion::Serve.execute(&args),
         Command::Site(args) => Companion::Site.execute(&args),
+        Command::Worker(args) => Companion::Worker.execute(&args),
         Command::Submit(args) => submit::main(&args),
         Command::Completions { shell } => completions(shell),
     })

@@ -13,19 +13,24 @@ use crate::http::{Sources, Statements};
 use crate::judging::languages::Language;
 use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;
-use crate::judging::stops::Stops;
 use crate::judging::trial::Trials;
 use crate::limits::Limits;
 use crate::notifier::Notifier;
 use crate::oidc::Provider;
 use crate::rankings::Rankings;
 use crate::text::Locales;
+use millibox_worker::stops::Stops;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::broadcast;
 
 /// The contests whose digests are remembered, each once for each size of parts.
 const STAFF_MEMORY: usize = 64;
 /// The contestants whose digests are remembered.
 const CONTESTANTS_MEMORY: usize = 1024;
+/// The number of cancelled judgements that wait to be announced to workers on other machines. A
+/// worker that misses one notices it when it renews its lease.
+const CANCELLED_BACKLOG: usize = 1024;
 
 /// The site.
 #[derive(Debug)]
@@ -38,8 +43,10 @@ pub struct App {
     pub live: Arc<Live>,
     /// Recent uploads, which count for the disk space of their users.
     pub uploaded: Uploaded,
-    /// Stops judgements.
+    /// Stops judgements of this process; see [`App::stop_judging`].
     pub stops: Stops,
+    /// Judgements that were cancelled, for workers on other machines.
+    cancelled: broadcast::Sender<i64>,
     /// Runs sources on inputs that their users provide.
     pub trials: Trials,
     /// Stops jobs.
@@ -92,6 +99,7 @@ impl App {
             live: Arc::new(Live::new()),
             uploaded: Uploaded::default(),
             stops: Stops::default(),
+            cancelled: broadcast::Sender::new(CANCELLED_BACKLOG),
             trials: Trials::new(),
             job_stops: Stops::default(),
             job_added: Notifier::default(),
@@ -120,6 +128,26 @@ impl App {
     /// The same site with a different time zone.
     pub fn with_zone(self, zone: Zone) -> App {
         App { zone, ..self }
+    }
+
+    /// The same site with leases of a different length.
+    pub fn with_lease(self, lease: Duration) -> App {
+        App {
+            queue: self.queue.clone().with_lease(lease),
+            ..self
+        }
+    }
+
+    /// Stops a cancelled judgement, which may run here or on another machine.
+    pub fn stop_judging(&self, judgement: i64) {
+        self.stops.stop(judgement);
+        // Without workers on other machines, there is nothing to do.
+        let _ = self.cancelled.send(judgement);
+    }
+
+    /// The judgements that are cancelled from now on.
+    pub fn subscribe_cancelled(&self) -> broadcast::Receiver<i64> {
+        self.cancelled.subscribe()
     }
 
     /// The path of a new one-time link for the first administrator, unless an administrator exists.

@@ -4,8 +4,7 @@
 //! change measured times, and judging does not slow pages down. With one CPU, or with as many
 //! workers as CPUs, they share all CPUs.
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::io;
+pub use millibox_worker::cpus::{pin, usable};
 
 /// The CPUs of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,29 +32,6 @@ impl Cpus {
     }
 }
 
-/// The CPUs that this process may use.
-///
-/// # Errors
-/// The kernel does not report them.
-pub fn usable() -> io::Result<Vec<usize>> {
-    let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU)
-        .filter(|cpu| set.is_set(*cpu))
-        .collect())
-}
-
-/// Moves this thread, and the threads and processes that it starts, to some CPUs.
-pub fn pin(cpus: &[usize]) {
-    let mut set = CpuSet::new();
-    for cpu in cpus {
-        set.set(*cpu);
-    }
-    if let Err(error) = sched_setaffinity(None, &set) {
-        // The thread still works, but may run on any CPU.
-        tracing::warn!(%error, ?cpus, "cannot choose the CPUs of a thread");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,17 +47,5 @@ mod tests {
         assert_eq!(divided(&[0, 1, 2, 3], Some(1)), (vec![3], vec![0, 1, 2]));
         assert_eq!(divided(&[3], None), (vec![3], vec![3]));
         assert_eq!(divided(&[0, 1], Some(3)), (vec![1, 0, 1], vec![0, 1]));
-    }
-
-    #[test]
-    fn pinned_thread_stays_on_its_cpus() {
-        let all = usable().unwrap();
-        let last = all[all.len() - 1];
-        let thread = std::thread::spawn(move || {
-            pin(&[last]);
-            usable().unwrap()
-        });
-        assert_eq!(thread.join().unwrap(), [last]);
-        assert_eq!(usable().unwrap(), all);
     }
 }

@@ -56,9 +56,8 @@ use core::zone::Zone;
 use cpus::Cpus;
 use db::{Db, job, judgement};
 use http::connections::Connections;
-use judging::languages;
-use judging::turns::Turns;
-use judging::worker::{self, WorkerContext};
+use judging::queue::{DatabaseQueue, LEASE, SiteQueue};
+use judging::{fleet, languages};
 use limits::Limits;
 use millibox::Supervisor;
 use millibox_cli_support::failure::{Failure, complain, say};
@@ -66,6 +65,9 @@ use millibox_cli_support::{machine, man};
 use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_languages::suite::Suites;
+use millibox_worker::connection::{Credentials, Server};
+use millibox_worker::judging as threads;
+use millibox_worker::turns::Turns;
 use oidc::{Provider, Secret};
 use rustix::fs::Mode;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -73,6 +75,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use text::Locales;
 use tokio::net::TcpListener;
@@ -158,9 +161,74 @@ struct Args {
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     user_disk: u16,
     #[command(flatten)]
+    fleet: FleetArgs,
+    #[command(flatten)]
     oidc: OidcArgs,
     #[command(flatten)]
     machine: machine::Options,
+}
+
+/// Options for judging on other machines.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Judging on other machines")]
+struct FleetArgs {
+    /// Serve workers on other machines through the NATS server at this address
+    ///
+    /// The address is tls://HOST:PORT or nats://HOST:PORT.
+    #[arg(long, value_name = "URL")]
+    nats: Option<String>,
+    /// The file with the key that `millibox site fleet site` has printed
+    #[arg(long, value_name = "FILE", requires = "nats")]
+    nats_creds: Option<PathBuf>,
+    /// A file with certificates in PEM, which are trusted in addition to those of the system
+    #[arg(long, value_name = "FILE", requires = "nats")]
+    nats_ca: Option<PathBuf>,
+    /// Whether the site itself judges, too
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    judge_here: JudgeHere,
+    /// How long a worker may be silent, in seconds, before another worker may take its judgement
+    #[arg(long, value_name = "N", default_value_t = LEASE.as_secs())]
+    #[arg(value_parser = clap::value_parser!(u64).range(2..=3600))]
+    lease: u64,
+}
+
+/// Values of `--judge-here`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum JudgeHere {
+    /// The site judges with its own CPUs
+    #[default]
+    Yes,
+    /// Only workers on other machines judge
+    No,
+}
+
+impl FleetArgs {
+    /// Whether the site judges.
+    fn judges_here(&self) -> Result<bool, Failure> {
+        match (self.judge_here, &self.nats) {
+            (JudgeHere::No, None) => Err(Failure::option(
+                "--judge-here no needs --nats, because otherwise no worker could judge",
+            )),
+            (judge_here, _) => Ok(judge_here == JudgeHere::Yes),
+        }
+    }
+
+    /// Begins to serve workers.
+    async fn serve(&self, app: &Arc<App>) -> Result<(), Failure> {
+        let Some(url) = &self.nats else {
+            return Ok(());
+        };
+        let own = self.nats_creds.as_deref().map(Credentials::read);
+        let own = own.transpose().map_err(Failure::option)?;
+        let server = Server {
+            url: url.clone(),
+            ca: self.nats_ca.clone(),
+        };
+        let client = server.connect_site(own.as_ref()).await;
+        let client = client.map_err(Failure::option)?;
+        let served = fleet::serve(app.clone(), client).await;
+        served.map_err(Failure::sandbox)
+    }
 }
 
 /// Options for sign-in with another service.
@@ -237,7 +305,8 @@ fn main() -> ExitCode {
 fn start_log() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_env("MILLIBOX_LOG");
-    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info,sqlx::postgres::notice=warn"));
+    let filter = filter
+        .unwrap_or_else(|_| EnvFilter::new("info,sqlx::postgres::notice=warn,async_nats=warn"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -334,6 +403,7 @@ async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
 
 async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     millibox_package::temporary::remove_stale();
+    let judges_here = args.fleet.judges_here()?;
     let provider = args.oidc.provider()?;
     let (place, temporary) = args.place()?;
     let (db, blobs) = open(&place).await?;
@@ -354,6 +424,7 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
         db, blobs, languages, locales, passwords, provider, args.https,
     );
     let app = app.with_limits(limits).with_zone(args.time_zone.clone());
+    let app = app.with_lease(Duration::from_secs(args.fleet.lease));
     let app = Arc::new(app);
     let example = match args.demo {
         true => demo::create(&app).await.map_err(Failure::sandbox)?,
@@ -375,25 +446,27 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     };
     jobs::start(runner)
         .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
-    let context = Arc::new(WorkerContext {
-        queue: app.queue.clone(),
-        live: app.live.clone(),
+    let context = Arc::new(threads::WorkerContext {
+        queue: SiteQueue::new(app.queue.clone(), app.live.clone(), app.blobs.clone()),
         stops: app.stops.clone(),
         turns,
-        blobs: app.blobs.clone(),
         builder,
         suites,
         cache,
         handle: tokio::runtime::Handle::current(),
+        // The workers end with the process; the next start queues their unfinished work again.
+        is_ending: AtomicBool::new(false),
     });
-    for (index, cpu) in cpus.workers.iter().enumerate() {
-        worker::start(&context, index, *cpu)
+    args.fleet.serve(&app).await?;
+    let own = if judges_here { &cpus.workers[..] } else { &[] };
+    for (index, cpu) in own.iter().enumerate() {
+        threads::start(&context, index, *cpu)
             .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
     }
     // All threads that need other CPUs are started.
     cpus::pin(&cpus.pages);
     let tasks = [
-        tokio::spawn(expire(app.db.clone())),
+        tokio::spawn(expire(app.queue.clone())),
         tokio::spawn(housekeeping::work(app.db.clone(), app.blobs.clone())),
     ];
     let served = listen(args, app, example, tasks).await;
@@ -402,11 +475,11 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
 }
 
 /// Returns judgements whose leases have ended to the queue.
-async fn expire(db: Db) {
-    let mut interval = tokio::time::interval(EXPIRE_INTERVAL);
+async fn expire(queue: DatabaseQueue) {
+    let mut interval = tokio::time::interval(EXPIRE_INTERVAL.min(queue.lease() / 3));
     loop {
         interval.tick().await;
-        match judgement::expire(&db, Time::now()).await {
+        match queue.expire().await {
             Ok(0) => {}
             Ok(expired) => tracing::warn!(expired, "leases of judgements have ended"),
             Err(error) => tracing::error!(%error, "cannot look for ended leases"),

@@ -3,11 +3,13 @@
 //! | file | content |
 //! | --- | --- |
 //! | `backup` | `backup` and `restore` |
+//! | `fleet` | `fleet` |
 //! | `postgres` | the programs `pg_dump` and `pg_restore` |
 //! | `transfer` | `export` and `import` |
 //! | `user` | `user` |
 
 mod backup;
+mod fleet;
 mod postgres;
 mod transfer;
 mod user;
@@ -153,6 +155,8 @@ pub enum Command {
     Restore(backup::Restore),
     /// List users, add one, or change a password or a role
     User(user::Args),
+    /// Add workers on other machines, and print the rules for the NATS server
+    Fleet(fleet::Args),
     /// Write a contest with its problems, users and submissions to a file or to standard output
     Export(transfer::Export),
     /// Add a contest that another site has exported
@@ -168,6 +172,7 @@ pub async fn run(command: &Command) -> Result<ExitCode, Failure> {
         Command::Backup(args) => backup::backup(args).await,
         Command::Restore(args) => backup::restore(args).await,
         Command::User(args) => user::run(args).await,
+        Command::Fleet(args) => fleet::run(args).await,
         Command::Export(args) => transfer::export(args).await,
         Command::Import(args) => transfer::import(args).await,
     }?;

@@ -35,7 +35,6 @@ pub mod protocol;
 pub mod rejudging;
 pub mod roster;
 pub mod sample;
-pub mod score;
 pub mod search;
 pub mod shares;
 pub mod similarity;
@@ -54,3 +53,5 @@ pub mod virtual_run;
 pub mod visibility;
 pub mod work;
 pub mod zone;
+
+pub use millibox_fleet::score;

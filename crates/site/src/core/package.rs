@@ -9,8 +9,9 @@ use super::sample::Sample;
 use super::score::{PASSED, Score};
 use crate::blobs::{BlobError, Blobs};
 use millibox_package::model::{Format, Problem, Scoring};
-use millibox_package::{Fault, Faults, foreign};
+use millibox_package::{Fault, foreign};
 use millibox_setter::import::{self, ImportError};
+use millibox_worker::archive::{self, ArchiveError, below};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fs::File as DiskFile;
@@ -244,17 +245,10 @@ pub struct Offer<'m> {
 /// # Errors
 /// The package contains errors or cannot be read.
 pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), PackageError> {
-    // The reader takes the short name of some packages from the name of the archive.
-    let directory = millibox_package::temporary::directory()?;
-    let stem = Path::new(name).file_stem().unwrap_or("package".as_ref());
-    let mut link: PathBuf = directory.path().join(stem);
-    link.set_extension("zip");
-    std::os::unix::fs::symlink(archive, &link)?;
-    let problem = millibox_package::read(&link).map_err(|faults: Faults| {
-        let shown = |fault| below(fault, directory.path());
-        PackageError::Faults(faults.into_iter().map(shown).collect())
-    })?;
-    Ok((problem, directory))
+    archive::open(archive, name).map_err(|error| match error {
+        ArchiveError::Faults(faults) => PackageError::Faults(faults),
+        ArchiveError::System(error) => PackageError::System(error),
+    })
 }
 
 /// Converts a stored package of another system and stores the result. Returns its digest, and a
@@ -303,14 +297,6 @@ pub fn taken_over(
     let losses = imported.conversion.losses.iter();
     let losses = losses.map(|loss| format!("not taken over: {loss}"));
     Ok((blob.finish()?, losses.collect()))
-}
-
-/// Returns the fault with a path inside the package.
-fn below(mut fault: Fault, directory: &Path) -> Fault {
-    if let Ok(below) = fault.path.strip_prefix(directory) {
-        fault.path = below.to_owned();
-    }
-    fault
 }
 
 /// Reads the data of a package that pages show, and stores its statements and images.

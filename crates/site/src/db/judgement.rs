@@ -12,6 +12,7 @@ use crate::core::judgement::State;
 use crate::core::subtasks;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
+use millibox_fleet::class::Class;
 use std::time::Duration;
 
 /// The priority of a submission to a contest. Higher priorities come first.
@@ -144,21 +145,74 @@ pub async fn insert(tx: &mut Tx, new: &NewJudgement, now: Time) -> Result<i64> {
 
 record! { Id { id: i64, } }
 
-/// Leases the next judgement to a worker. Problems whose judging is paused are skipped.
+/// Which judgements a worker on another machine may lease.
+#[derive(Debug)]
+pub struct Remote<'a> {
+    /// The worker.
+    pub id: i64,
+    /// The classes that it accepts.
+    pub classes: &'a [Class],
+    /// The languages that are installed there.
+    pub languages: &'a [String],
+}
+
+/// The character that separates the names of languages. No name contains it.
+const SEPARATOR: &str = "|";
+
+/// Leases the next judgement to a worker of this process.
+#[cfg(test)]
 pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<Option<Task>> {
+    claim_for(db, worker, None, now, lease).await
+}
+
+/// Leases the next judgement to a worker. Problems whose judging is paused are skipped, and for
+/// workers on other machines, judgements of other classes and languages.
+pub async fn claim_for(
+    db: &Db,
+    worker: &str,
+    remote: Option<&Remote<'_>>,
+    now: Time,
+    lease: Duration,
+) -> Result<Option<Task>> {
+    let accepts = |class| remote.is_none_or(|remote| remote.classes.contains(&class));
+    let languages = remote.map_or_else(String::new, |remote| {
+        let names = remote.languages.join(SEPARATOR);
+        format!("{SEPARATOR}{names}{SEPARATOR}")
+    });
     let mut tx = db.begin().await?;
     let next: Option<Id> = (&mut tx)
         .first(
             "UPDATE judgement
              SET state = 'running', attempt = attempt + 1, worker = $1, lease_until = $2,
-                started_at = $3
+                started_at = $3, fleet_worker_id = $4
              WHERE id = (SELECT id FROM judgement WHERE state = 'queued'
                 AND NOT EXISTS (SELECT submission.id FROM submission
                     JOIN round_problem ON round_problem.id = submission.round_problem_id
                     WHERE submission.id = judgement.submission_id AND allow_judge = 0)
+                AND CASE WHEN priority >= $5 THEN CAST($6 AS BIGINT)
+                    WHEN priority >= $7 THEN CAST($8 AS BIGINT)
+                    WHEN priority = $9 THEN CAST($10 AS BIGINT)
+                    WHEN priority < $7 THEN CAST($11 AS BIGINT) END = 1
+                AND (CAST($12 AS TEXT) = '' OR EXISTS (SELECT submission.id FROM submission
+                    WHERE submission.id = judgement.submission_id
+                        AND REPLACE(CAST($12 AS TEXT), '|' || submission.language || '|', '')
+                            <> CAST($12 AS TEXT)))
                 ORDER BY priority DESC, turn, id LIMIT 1)
              RETURNING id",
-            values![worker, now.after(lease), now],
+            values![
+                worker,
+                now.after(lease),
+                now,
+                remote.map(|remote| remote.id),
+                CONTEST,
+                accepts(Class::Contest),
+                PRACTICE,
+                accepts(Class::Practice),
+                MODEL,
+                accepts(Class::Model),
+                accepts(Class::Rejudge),
+                languages
+            ],
         )
         .await?;
     let Some(Id { id }) = next else {
@@ -223,6 +277,33 @@ pub async fn make_way(db: &Db, id: i64, attempt: i64) -> Result<bool> {
         .await?;
     tx.commit().await?;
     Ok(queued == 1)
+}
+
+record! {
+    /// A judgement that a worker on another machine holds.
+    Held {
+        submission_id: i64,
+        user_id: i64,
+        contest_id: Option<i64>,
+        rejudging_id: Option<i64>,
+        /// The digest of the package.
+        digest: String,
+    }
+}
+
+/// The judgement of an attempt, if this worker on another machine holds its lease.
+pub async fn held(db: &Db, id: i64, attempt: i64, remote: i64) -> Result<Option<Held>> {
+    db.first(
+        "SELECT judgement.submission_id, submission.user_id, contest_id, rejudging_id, digest
+         FROM judgement
+         JOIN submission ON submission.id = judgement.submission_id
+         JOIN package_version ON package_version.id = judgement.version_id
+         LEFT JOIN round_problem ON round_problem.id = submission.round_problem_id
+         LEFT JOIN round ON round.id = round_problem.round_id
+         WHERE judgement.id = $1 AND attempt = $2 AND state = 'running' AND fleet_worker_id = $3",
+        values![id, attempt, remote],
+    )
+    .await
 }
 
 /// Renews the lease of an attempt. Returns false if the worker has lost it.
@@ -376,23 +457,45 @@ async fn fail_attempt(
 
 record! { Cancelled { id: i64, rejudging_id: Option<i64>, } }
 
-record! { Silent { id: i64, attempt: i64, } }
+record! { Silent { id: i64, attempt: i64, unconfirmed: bool, } }
 
-/// Fails all attempts whose leases have ended. Returns their number.
-pub async fn expire(db: &Db, now: Time) -> Result<u64> {
+/// Ends an attempt that has not begun. It is no failure.
+async fn give_back(db: &Db, id: i64, attempt: i64) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    let queued = tx
+        .execute(
+            "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
+             WHERE id = $1 AND attempt = $2 AND state = 'running'",
+            values![id, attempt],
+        )
+        .await?;
+    tx.commit().await?;
+    Ok(queued == 1)
+}
+
+/// Fails all attempts whose leases have ended. Returns their number. `unconfirmed` is the length of
+/// a new lease on another machine: if such a lease was never renewed, the worker has not received
+/// the task, which is no failure.
+pub async fn expire(db: &Db, now: Time, unconfirmed: Duration) -> Result<u64> {
     let failure = Failure {
         kind: fault::Kind::Machine,
         reason: "the worker has ended",
     };
     let silent: Vec<Silent> = db
         .all(
-            "SELECT id, attempt FROM judgement WHERE state = 'running' AND lease_until < $1",
-            values![now],
+            "SELECT id, attempt, COALESCE(CASE WHEN fleet_worker_id IS NOT NULL
+                AND lease_until - started_at <= $2 THEN CAST(1 AS BIGINT) END, 0) AS unconfirmed
+             FROM judgement WHERE state = 'running' AND lease_until < $1",
+            values![now, Time(0).after(unconfirmed)],
         )
         .await?;
     let mut expired = 0;
     for one in silent {
-        expired += u64::from(fail(db, one.id, one.attempt, &failure, now).await?);
+        let ended = match one.unconfirmed {
+            true => give_back(db, one.id, one.attempt).await?,
+            false => fail(db, one.id, one.attempt, &failure, now).await?,
+        };
+        expired += u64::from(ended);
     }
     Ok(expired)
 }
@@ -416,13 +519,14 @@ pub async fn cancel_of_submission(tx: &mut Tx, submission_id: i64, now: Time) ->
 }
 
 /// Queues again the judgements on which the last process of this site was working. Their attempts
-/// do not count, because the process may have been stopped on purpose.
+/// do not count, because the process may have been stopped on purpose. Workers on other machines
+/// keep their leases.
 pub async fn release(db: &Db) -> Result<u64> {
     let mut tx = db.begin().await?;
     let released = tx
         .execute(
             "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
-             WHERE state = 'running'",
+             WHERE state = 'running' AND fleet_worker_id IS NULL",
             values![],
         )
         .await?;

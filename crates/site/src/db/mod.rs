@@ -22,6 +22,7 @@ pub mod contest_source;
 pub mod credential;
 pub mod ending;
 pub mod fault;
+pub mod fleet_worker;
 mod held;
 pub mod identity;
 pub mod job;
@@ -53,7 +54,7 @@ pub mod virtual_start;
 pub(crate) use row::record;
 pub use row::{Column, Record, Row};
 pub use value::Value;
-pub(crate) use value::{text_enum, values};
+pub(crate) use value::{stored_as_text, text_enum, values};
 
 use held::{Held, check_none};
 use sqlx::error::ErrorKind;

@@ -23,6 +23,9 @@ pub const SIGN_UP_LINK: &str = "sign_up_link";
 /// The time until which wrong passwords lock no login, in microseconds.
 pub const RELAXED_UNTIL: &str = "relaxed_until";
 
+/// The public part of the key with which the site connects to the message server.
+pub const FLEET_KEY: &str = "fleet_key";
+
 /// The value of a setting.
 pub async fn get(db: impl Executor, name: &str) -> Result<Option<String>> {
     let found: Option<Setting> = db

@@ -47,6 +47,7 @@ pub struct Table {
 /// Columns that are left out, by table: they refer to objects that belong to one site.
 const OMITTED: &[(&str, &str)] = &[
     ("judgement", "fault_id"),
+    ("judgement", "fleet_worker_id"),
     ("judgement", "rejudging_id"),
     ("judgement", "replaces_id"),
 ];

@@ -16,6 +16,7 @@ const LEFT_OUT: &[&str] = &[
     "api_token",
     "identity",
     // Specific to one site.
+    "fleet_worker",
     "fault",
     "attempt_failure",
     "rejudging",

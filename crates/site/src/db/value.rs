@@ -111,27 +111,43 @@ macro_rules! text_enum {
             }
         }
 
+        $crate::db::stored_as_text!($name);
+    };
+}
+
+pub(crate) use text_enum;
+
+/// Stores an enumeration with the functions `text` and `of_text`.
+macro_rules! stored_as_text {
+    ($name:ident) => {
         impl $crate::db::Column for $name {
             fn of(row: &$crate::db::Row, column: &str) -> $crate::db::Result<Self> {
                 let text: String = row.get(column)?;
-                $name::of_text(&text)
-                    .ok_or_else(|| $crate::db::DbError::Value { column: column.to_owned() })
+                $name::of_text(&text).ok_or_else(|| $crate::db::DbError::Value {
+                    column: column.to_owned(),
+                })
             }
         }
 
         impl $crate::db::Column for Option<$name> {
             fn of(row: &$crate::db::Row, column: &str) -> $crate::db::Result<Self> {
-                let Some(text) = row.get::<Option<String>>(column)? else { return Ok(None) };
+                let Some(text) = row.get::<Option<String>>(column)? else {
+                    return Ok(None);
+                };
                 $name::of_text(&text)
                     .map(Some)
-                    .ok_or_else(|| $crate::db::DbError::Value { column: column.to_owned() })
+                    .ok_or_else(|| $crate::db::DbError::Value {
+                        column: column.to_owned(),
+                    })
             }
         }
 
         impl From<$name> for $crate::db::Value {
-            fn from(value: $name) -> $crate::db::Value { value.text().into() }
+            fn from(value: $name) -> $crate::db::Value {
+                value.text().into()
+            }
         }
     };
 }
 
-pub(crate) use text_enum;
+pub(crate) use stored_as_text;

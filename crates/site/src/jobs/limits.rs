@@ -5,7 +5,6 @@
 
 use super::{JobError, Running};
 use crate::cpus;
-use crate::judging::queue::Queue as _;
 use millibox_judge::judge::{Event, Machine};
 use millibox_setter::limits;
 use std::cell::Cell;

@@ -3,8 +3,8 @@
 //! A change identifies a submission, but has no content. The page requests its content again, and
 //! this request checks what the viewer may see.
 
-use crate::core::protocol::Test;
 use crate::db::clarification::Clarification;
+use millibox_fleet::result::Progress;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,15 +34,6 @@ pub struct Note {
     pub contest: i64,
     /// The clarification as it was and as it is.
     pub versions: Arc<[Clarification]>,
-}
-
-/// Tests of a running judgement that have results.
-#[derive(Debug, Clone, Default)]
-pub struct Progress {
-    /// The results.
-    pub tests: Vec<Test>,
-    /// The number of all tests.
-    pub of: usize,
 }
 
 /// Distributes changes, and keeps the progress of running judgements.

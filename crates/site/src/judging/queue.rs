@@ -1,107 +1,221 @@
-//! The queue of judgements, in the form that workers use.
+//! The queue of judgements, which is a table of the database.
+//!
+//! Workers of this process use a [`SiteQueue`]. Workers on other machines send requests, and
+//! `fleet` uses the [`DatabaseQueue`] for them.
 
+use super::live::{Change, Live};
+use crate::blobs::Blobs;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
-use crate::db::judgement::{self, Failure, Outcome, Task};
-use crate::db::{Db, DbError};
+use crate::db::judgement::{self, CONTEST, Held, Remote};
+use crate::db::{Db, DbError, fault};
 use crate::notifier::Notifier;
-use std::error::Error;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::Mutex;
+use millibox_fleet::digest::{Digest, DigestError};
+use millibox_fleet::queue::{Lease, Queue, Task};
+use millibox_fleet::result::{Failure, FailureKind, Outcome, Progress};
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::futures::OwnedNotified;
+use tokio::sync::{Mutex, Notify};
 
 /// How long a worker may be silent before another worker may take its judgement.
 pub const LEASE: Duration = Duration::from_secs(30);
-
-/// A judgement and the number of its lease.
-#[derive(Debug, Clone, Copy)]
-pub struct Lease {
-    /// The judgement.
-    pub judgement: i64,
-    /// The attempt. A later attempt invalidates this one.
-    pub attempt: i64,
-}
-
-impl Lease {
-    /// The lease of a task.
-    pub fn of(task: &Task) -> Lease {
-        Lease {
-            judgement: task.id,
-            attempt: task.attempt,
-        }
-    }
-}
-
-/// A queue of judgements. The methods with a lease return false if the worker has lost the lease.
-pub trait Queue: Send + Sync + 'static {
-    /// Why the queue cannot be used.
-    type Error: Error + Send + Sync;
-
-    /// Leases the next judgement to a worker.
-    fn claim(&self, worker: &str)
-    -> impl Future<Output = Result<Option<Task>, Self::Error>> + Send;
-
-    /// Renews a lease.
-    fn renew(&self, lease: Lease) -> impl Future<Output = Result<bool, Self::Error>> + Send;
-
-    /// Stores the initial verdict.
-    fn set_initial(
-        &self,
-        lease: Lease,
-        verdict: Verdict,
-    ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
-
-    /// Stores the result and ends the lease.
-    fn finish(
-        &self,
-        lease: Lease,
-        outcome: &Outcome,
-    ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
-
-    /// Ends the lease without a result.
-    fn fail(
-        &self,
-        lease: Lease,
-        failure: &Failure<'_>,
-    ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
-
-    /// Whether submissions to contests wait, and no worker is idle.
-    fn is_urgent(&self) -> impl Future<Output = Result<bool, Self::Error>> + Send;
-
-    /// Queues a leased judgement again if a submission to a contest waits for its worker. The
-    /// worker then ends the judging, claims the next judgement, and calls [`Queue::way_used`].
-    fn make_way(&self, lease: Lease) -> impl Future<Output = Result<bool, Self::Error>> + Send;
-
-    /// The worker that has made way has claimed its next judgement.
-    fn way_used(&self) -> impl Future<Output = ()> + Send;
-
-    /// Waits until the queue may have judgements.
-    fn wait(&self) -> impl Future<Output = ()> + Send;
-}
+/// The length of the first lease of a worker on another machine. The worker renews it when it
+/// receives the task.
+const FIRST_LEASE: Duration = Duration::from_secs(10);
+/// How long a submission to a contest waits before it interrupts another judgement. An idle worker
+/// claims it sooner.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often a worker looks for a judgement without being woken.
+pub const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// How long a worker that has made way may take to claim its next judgement. A worker on another
+/// machine may have ended meanwhile.
+const MAKING_WAY: Duration = Duration::from_secs(10);
 
 /// The queue in the database of the site.
 #[derive(Debug, Clone)]
 pub struct DatabaseQueue {
     db: Db,
+    lease: Duration,
     added: Notifier,
-    /// The workers that make way and have not claimed their next judgement.
-    making_way: Arc<Mutex<i64>>,
+    added_for_fleet: Arc<Notify>,
+    /// When workers have made way that have not claimed their next judgement.
+    making_way: Arc<Mutex<Vec<Instant>>>,
 }
 
-/// How long a submission to a contest waits before it interrupts another judgement. An idle worker
-/// claims it sooner.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How often a worker looks for a judgement without being woken.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// Why a judgement cannot be given to a worker.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueueError {
+    /// The database fails.
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// The stored digest of a package is no digest.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+    /// A package cannot be read.
+    #[error("cannot read a package: {0}")]
+    Package(#[from] io::Error),
+}
+
+/// A leased judgement, and what pages show of it.
+#[derive(Debug)]
+pub struct Claimed {
+    /// The task.
+    pub task: Task,
+    /// The submission.
+    pub change: Change,
+}
 
 impl DatabaseQueue {
     /// The queue of a database.
     pub fn new(db: Db) -> DatabaseQueue {
         DatabaseQueue {
             db,
+            lease: LEASE,
             added: Notifier::default(),
+            added_for_fleet: Arc::default(),
             making_way: Arc::default(),
         }
+    }
+
+    /// The same queue with leases of a different length.
+    pub fn with_lease(self, lease: Duration) -> DatabaseQueue {
+        DatabaseQueue { lease, ..self }
+    }
+
+    /// The length of a lease.
+    pub fn lease(&self) -> Duration {
+        self.lease
+    }
+
+    fn first_lease(&self) -> Duration {
+        self.lease.min(FIRST_LEASE)
+    }
+
+    /// Leases the next judgement to a worker of this process, or to a remote worker.
+    ///
+    /// # Errors
+    /// The database or the package cannot be read.
+    pub async fn claim(
+        &self,
+        worker: &str,
+        remote: Option<&Remote<'_>>,
+        blobs: &Blobs,
+    ) -> Result<Option<Claimed>, QueueError> {
+        let lease = match remote {
+            Some(_) => self.first_lease(),
+            None => self.lease,
+        };
+        let claimed = judgement::claim_for(&self.db, worker, remote, Time::now(), lease);
+        let Some(claimed) = claimed.await? else {
+            return Ok(None);
+        };
+        let change = Change {
+            submission: claimed.submission_id,
+            user: claimed.user_id,
+            contest: claimed.contest_id,
+            rejudging: claimed.rejudging_id,
+        };
+        let bytes = match remote {
+            // If the file is missing, the worker cannot load it, and the attempt fails.
+            Some(_) => tokio::fs::metadata(blobs.path(&claimed.digest))
+                .await
+                .map_or(0, |metadata| metadata.len()),
+            None => 0,
+        };
+        let task = Task {
+            lease: Lease {
+                judgement: claimed.id,
+                attempt: claimed.attempt,
+            },
+            lease_ms: u64::try_from(self.lease.as_millis()).unwrap_or(u64::MAX),
+            submission: claimed.submission_id,
+            makes_way: claimed.priority < CONTEST,
+            language: claimed.language,
+            model_name: claimed.model_name,
+            file_name: claimed.file_name,
+            source: claimed.content,
+            package: Digest::try_from(claimed.digest)?,
+            package_bytes: bytes,
+        };
+        Ok(Some(Claimed { task, change }))
+    }
+
+    /// The judgement of a lease, if this worker on another machine holds it.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn held(&self, lease: Lease, remote: i64) -> Result<Option<Held>, DbError> {
+        judgement::held(&self.db, lease.judgement, lease.attempt, remote).await
+    }
+
+    /// Renews a lease.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn renew(&self, lease: Lease) -> Result<bool, DbError> {
+        let until = Time::now().after(self.lease);
+        judgement::renew(&self.db, lease.judgement, lease.attempt, until).await
+    }
+
+    /// Stores the initial verdict.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn set_initial(&self, lease: Lease, verdict: Verdict) -> Result<bool, DbError> {
+        judgement::set_initial(&self.db, lease.judgement, lease.attempt, verdict).await
+    }
+
+    /// Stores the result and ends the lease.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn finish(&self, lease: Lease, outcome: Outcome) -> Result<bool, DbError> {
+        let now = Time::now();
+        let outcome = judgement::Outcome {
+            initial_verdict: outcome.initial_verdict,
+            verdict: outcome.verdict,
+            score: outcome.score,
+            max_score: outcome.max_score,
+            cpu_time_ns: outcome.cpu_time_ns,
+            memory_bytes: outcome.memory_bytes,
+            as_expected: outcome.as_expected,
+            // Texts and numbers always have a form in JSON.
+            protocol: serde_json::to_string(&outcome.protocol).unwrap_or_default(),
+        };
+        judgement::finish(&self.db, lease.judgement, lease.attempt, &outcome, now).await
+    }
+
+    /// Ends the lease without a result.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn fail(&self, lease: Lease, failure: &Failure) -> Result<bool, DbError> {
+        let now = Time::now();
+        let failure = judgement::Failure {
+            kind: match failure.kind {
+                FailureKind::Package => fault::Kind::Package,
+                FailureKind::Machine => fault::Kind::Machine,
+            },
+            reason: &failure.reason,
+        };
+        judgement::fail(&self.db, lease.judgement, lease.attempt, &failure, now).await
+    }
+
+    /// Ends the leases of silent workers. Returns their number.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn expire(&self) -> Result<u64, DbError> {
+        let expired = judgement::expire(&self.db, Time::now(), self.first_lease()).await?;
+        if expired > 0 {
+            self.wake();
+        }
+        Ok(expired)
     }
 
     /// The number of submissions to contests that no idle worker has claimed.
@@ -109,58 +223,137 @@ impl DatabaseQueue {
         judgement::waiting_in_contests(&self.db, Time::now().before(PATIENCE)).await
     }
 
-    /// Wakes a worker, because judgements were added.
-    pub fn wake(&self) {
-        self.added.notify();
-    }
-}
-
-impl Queue for DatabaseQueue {
-    type Error = DbError;
-
-    async fn claim(&self, worker: &str) -> Result<Option<Task>, DbError> {
-        judgement::claim(&self.db, worker, Time::now(), LEASE).await
-    }
-
-    async fn renew(&self, lease: Lease) -> Result<bool, DbError> {
-        let until = Time::now().after(LEASE);
-        judgement::renew(&self.db, lease.judgement, lease.attempt, until).await
-    }
-
-    async fn set_initial(&self, lease: Lease, verdict: Verdict) -> Result<bool, DbError> {
-        judgement::set_initial(&self.db, lease.judgement, lease.attempt, verdict).await
-    }
-
-    async fn finish(&self, lease: Lease, outcome: &Outcome) -> Result<bool, DbError> {
-        let now = Time::now();
-        judgement::finish(&self.db, lease.judgement, lease.attempt, outcome, now).await
-    }
-
-    async fn fail(&self, lease: Lease, failure: &Failure<'_>) -> Result<bool, DbError> {
-        let now = Time::now();
-        judgement::fail(&self.db, lease.judgement, lease.attempt, failure, now).await
-    }
-
-    async fn is_urgent(&self) -> Result<bool, DbError> {
+    /// Whether submissions to contests wait, and no worker is idle.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn is_urgent(&self) -> Result<bool, DbError> {
         Ok(self.waiting().await? > 0)
     }
 
-    async fn make_way(&self, lease: Lease) -> Result<bool, DbError> {
+    /// Queues a leased judgement again if a submission to a contest waits for its worker. The
+    /// worker then claims its next judgement, and calls [`DatabaseQueue::way_used`].
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn make_way(&self, lease: Lease) -> Result<bool, DbError> {
         let mut making_way = self.making_way.lock().await;
-        if self.waiting().await? <= *making_way {
+        making_way.retain(|begin| begin.elapsed() < MAKING_WAY);
+        let count = i64::try_from(making_way.len()).unwrap_or(i64::MAX);
+        if self.waiting().await? <= count {
             return Ok(false);
         }
         let makes_way = judgement::make_way(&self.db, lease.judgement, lease.attempt).await?;
-        *making_way += i64::from(makes_way);
+        if makes_way {
+            making_way.push(Instant::now());
+        }
         Ok(makes_way)
     }
 
-    async fn way_used(&self) {
-        *self.making_way.lock().await -= 1;
+    /// A worker that has made way has claimed its next judgement.
+    pub async fn way_used(&self) {
+        self.making_way.lock().await.pop();
     }
 
+    /// Wakes a worker, because judgements were added.
+    pub fn wake(&self) {
+        self.added.notify();
+        self.added_for_fleet.notify_waiters();
+    }
+
+    /// Waits until the queue may have judgements.
     async fn wait(&self) {
         // After the timeout, too, the worker looks for a judgement again.
         let _ = tokio::time::timeout(POLL_INTERVAL, self.added.notified()).await;
+    }
+
+    /// Completes when judgements are added after this call.
+    pub fn added_for_fleet(&self) -> OwnedNotified {
+        self.added_for_fleet.clone().notified_owned()
+    }
+}
+
+/// The queue for the workers of this process.
+#[derive(Debug)]
+pub struct SiteQueue {
+    queue: DatabaseQueue,
+    live: Arc<Live>,
+    blobs: Blobs,
+    running: std::sync::Mutex<HashMap<Lease, Change>>,
+}
+
+impl SiteQueue {
+    /// The queue of a site.
+    pub fn new(queue: DatabaseQueue, live: Arc<Live>, blobs: Blobs) -> SiteQueue {
+        SiteQueue {
+            queue,
+            live,
+            blobs,
+            running: std::sync::Mutex::default(),
+        }
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<Lease, Change>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue for SiteQueue {
+    type Error = QueueError;
+
+    async fn claim(&self, worker: &str) -> Result<Option<Task>, QueueError> {
+        let Some(Claimed { task, change }) = self.queue.claim(worker, None, &self.blobs).await?
+        else {
+            return Ok(None);
+        };
+        self.running().insert(task.lease, change);
+        self.live.changed(change);
+        Ok(Some(task))
+    }
+
+    async fn package(&self, task: &Task) -> Result<PathBuf, QueueError> {
+        Ok(self.blobs.path(task.package.as_str()))
+    }
+
+    async fn renew(&self, lease: Lease) -> Result<bool, QueueError> {
+        Ok(self.queue.renew(lease).await?)
+    }
+
+    async fn set_initial(&self, lease: Lease, verdict: Verdict) -> Result<bool, QueueError> {
+        Ok(self.queue.set_initial(lease, verdict).await?)
+    }
+
+    fn show(&self, lease: Lease, progress: &Progress) {
+        self.live.set_progress(lease.judgement, progress.clone());
+        if let Some(change) = self.running().get(&lease) {
+            self.live.changed(*change);
+        }
+    }
+
+    async fn finish(&self, lease: Lease, outcome: Outcome) -> Result<bool, QueueError> {
+        Ok(self.queue.finish(lease, outcome).await?)
+    }
+
+    async fn fail(&self, lease: Lease, failure: Failure) -> Result<bool, QueueError> {
+        Ok(self.queue.fail(lease, &failure).await?)
+    }
+
+    async fn make_way(&self, lease: Lease) -> Result<bool, QueueError> {
+        Ok(self.queue.make_way(lease).await?)
+    }
+
+    async fn way_used(&self) {
+        self.queue.way_used().await;
+    }
+
+    fn ended(&self, lease: Lease) {
+        self.live.forget(lease.judgement);
+        if let Some(change) = self.running().remove(&lease) {
+            self.live.changed(change);
+        }
+    }
+
+    async fn wait(&self) {
+        self.queue.wait().await;
     }
 }

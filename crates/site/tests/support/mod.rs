@@ -1,6 +1,7 @@
 //! A running site, and headless browsers.
 
 pub mod contest;
+pub mod nats;
 pub mod postgres;
 
 use std::collections::BTreeMap;
@@ -133,6 +134,11 @@ impl Site {
         self
     }
 
+    /// Like [`Site::with_options`], for a site that was killed.
+    pub fn set_options(&mut self, options: &'static [&'static str]) {
+        self.options = options;
+    }
+
     fn launch_again(&mut self) {
         let database = self.database.as_deref();
         let launched = launch(self.directory.path(), database, self.options);
@@ -214,6 +220,27 @@ impl Site {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         command.spawn().expect("a program")
+    }
+
+    /// Returns a command for a program, which is copied beside the site.
+    pub fn companion(&self, name: &str) -> Command {
+        if !self.path(name).exists() {
+            copy_programs(&[name], self.directory.path());
+        }
+        program(self.directory.path(), name)
+    }
+
+    /// Writes a file that only the user of the site can read.
+    pub fn write_secret(&self, name: &str, content: &str) {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let path = self.path(name);
+        std::fs::write(&path, content).expect("a written file");
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&path, mode).expect("a closed file");
+        if rustix::process::geteuid().is_root() {
+            let user = USER.parse().ok();
+            chown(&path, user, user).expect("a new owner");
+        }
     }
 
     /// The peak memory of the site, in KiB.

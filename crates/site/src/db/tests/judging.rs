@@ -1,8 +1,10 @@
 //! The queue, its results and faults.
 
-use super::super::judgement::Failure;
+use super::super::judgement::{Failure, Remote};
+use super::super::{fleet_worker, record};
 use super::*;
 use crate::core::judgement::State;
+use millibox_fleet::class::Class;
 
 const BROKEN: Failure<'_> = Failure {
     kind: fault::Kind::Machine,
@@ -51,9 +53,9 @@ fn attempt_whose_lease_has_ended_changes_nothing() {
                 .unwrap()
                 .is_none()
         );
-        assert_eq!(judgement::expire(db, NOW).await.unwrap(), 0);
+        assert_eq!(judgement::expire(db, NOW, LEASE).await.unwrap(), 0);
         let later = NOW.after(2 * LEASE);
-        assert_eq!(judgement::expire(db, later).await.unwrap(), 1);
+        assert_eq!(judgement::expire(db, later, LEASE).await.unwrap(), 1);
         let second = judgement::claim(db, "2", later, LEASE)
             .await
             .unwrap()
@@ -148,7 +150,7 @@ fn failing_judge_ends_in_a_fault_and_never_in_a_verdict() {
                 .unwrap()
                 .unwrap();
             now = now.after(2 * LEASE);
-            assert_eq!(judgement::expire(db, now).await.unwrap(), 1);
+            assert_eq!(judgement::expire(db, now, LEASE).await.unwrap(), 1);
         }
         assert!(
             judgement::claim(db, "w", now, LEASE)
@@ -519,5 +521,110 @@ fn judgement_that_has_begun_last_makes_way() {
                 .await
                 .unwrap()
         );
+    });
+}
+
+/// Adds a worker on another machine.
+async fn add_worker(db: &Db, name: &str) -> i64 {
+    let mut tx = db.begin().await.unwrap();
+    let key = format!("U{name}");
+    let id = fleet_worker::insert(&mut tx, name, &key, NOW).await;
+    tx.commit().await.unwrap();
+    id.unwrap()
+}
+
+#[test]
+fn remote_worker_leases_only_its_classes_and_languages() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (_, judged) = submit(db, ada, sum, None).await;
+        let id = add_worker(db, "box").await;
+        let claim = async |classes: &[Class], languages: &[&str]| {
+            let languages: Vec<String> = languages.iter().map(ToString::to_string).collect();
+            let remote = Remote {
+                id,
+                classes,
+                languages: &languages,
+            };
+            let task = judgement::claim_for(db, "box/1", Some(&remote), NOW, LEASE).await;
+            task.unwrap().map(|task| task.id)
+        };
+        let own: Option<Language> = db
+            .first("SELECT language AS name FROM submission", values![])
+            .await
+            .unwrap();
+        let own = own.unwrap().name;
+        let longer = format!("{own}x");
+        for (classes, languages) in [
+            (&[][..], &[own.as_str()][..]),
+            (&[Class::Contest, Class::Rejudge, Class::Model], &[&own]),
+            (&Class::ALL, &[]),
+            (&Class::ALL, &["cobol", &longer]),
+        ] {
+            assert_eq!(
+                claim(classes, languages).await,
+                None,
+                "{classes:?} {languages:?}"
+            );
+        }
+        let found = claim(&[Class::Practice], &["cobol", &own]).await;
+        assert_eq!(found, Some(judged));
+        let worker = fleet_worker::of_judgement(db, judged).await.unwrap();
+        assert_eq!(worker.map(|worker| worker.id), Some(id));
+    });
+}
+
+record! { Language { name: String, } }
+
+#[test]
+fn remote_lease_survives_a_restart_and_counts_only_after_its_renewal() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let (_, judged) = submit(db, ada, sum, None).await;
+        let (own, other) = (add_worker(db, "one").await, add_worker(db, "two").await);
+        let languages: Option<Language> = db
+            .first("SELECT language AS name FROM submission", values![])
+            .await
+            .unwrap();
+        let languages = [languages.unwrap().name];
+        let remote = Remote {
+            id: own,
+            classes: &Class::ALL,
+            languages: &languages,
+        };
+        let first_lease = LEASE / 3;
+        for attempt in 1..=5 {
+            let task = judgement::claim_for(db, "one/1", Some(&remote), NOW, first_lease);
+            assert_eq!(task.await.unwrap().unwrap().attempt, attempt);
+            let later = NOW.after(LEASE);
+            let expired = judgement::expire(db, later, first_lease).await;
+            assert_eq!(expired.unwrap(), 1, "no worker has received the task");
+        }
+        let task = judgement::claim_for(db, "one/1", Some(&remote), NOW, first_lease);
+        assert_eq!(task.await.unwrap().unwrap().attempt, 6);
+        assert_eq!(judgement::release(db).await.unwrap(), 0);
+        let is_held = async |attempt, worker| {
+            let held = judgement::held(db, judged, attempt, worker).await;
+            held.unwrap().is_some()
+        };
+        assert!(is_held(6, own).await);
+        assert!(!is_held(6, other).await && !is_held(5, own).await);
+        let renewed = judgement::renew(db, judged, 6, NOW.after(LEASE)).await;
+        assert!(renewed.unwrap());
+        let later = NOW.after(2 * LEASE);
+        let expired = judgement::expire(db, later, first_lease).await;
+        assert_eq!(expired.unwrap(), 1);
+        assert!(!is_held(6, own).await);
+        let failed: Option<Language> = db
+            .first("SELECT worker AS name FROM attempt_failure", values![])
+            .await
+            .unwrap();
+        assert_eq!(failed.unwrap().name, "one/1");
+        // The site itself judges now, and gives up its lease at the next start.
+        let here = judgement::claim(db, "judge-1", later, LEASE).await.unwrap();
+        assert_eq!(here.unwrap().attempt, 7);
+        assert_eq!(judgement::release(db).await.unwrap(), 1);
     });
 }

@@ -25,7 +25,7 @@ pub async fn cancel(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     let cancelled = judgement::cancel_of_submission(&mut tx, id, Time::now()).await?;
     tx.commit().await?;
     for judgement in cancelled {
-        app.stops.stop(judgement);
+        app.stop_judging(judgement);
     }
     app.live.changed(Change {
         submission: id,

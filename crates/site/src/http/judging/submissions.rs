@@ -3,7 +3,7 @@
 use super::source;
 use super::view::SubmissionView;
 use crate::app::App;
-use crate::core::protocol::{Protocol, Test};
+use crate::core::protocol::{self, Protocol, Test};
 use crate::core::score::Score;
 use crate::core::time::Time;
 use crate::core::visibility::Visible;
@@ -165,7 +165,7 @@ pub async fn protocol(app: &App, judgement: i64, visible: Visible) -> Page<Proto
             ..Protocol::default()
         },
     };
-    Ok(protocol.of_verdict(verdict).seen(visible))
+    Ok(protocol::seen(protocol.of_verdict(verdict), visible))
 }
 
 /// The judgement whose protocol the staff sees.

@@ -112,7 +112,7 @@ pub async fn delete_submission(Ctx { app, session }: Ctx, Path(id): Path<i64>) -
     let mut tx = app.db.begin().await?;
     submission::delete(&mut tx, id).await?;
     tx.commit().await?;
-    app.stops.stop(one.judgement_id);
+    app.stop_judging(one.judgement_id);
     let place = match round_problem {
         Some(problem) => format!("/contests/{}/submissions", problem.contest_id),
         None => format!("/problems/{}", one.problem_id),

@@ -305,7 +305,7 @@ pub async fn drop_set(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
     };
     tx.commit().await?;
     for judgement in cancelled {
-        app.stops.stop(judgement);
+        app.stop_judging(judgement);
     }
     Ok(Redirect::to(&format!("/rejudgings/{id}")).into_response())
 }

@@ -4,17 +4,15 @@
 //! ready for use. A failure of the supervisor or of a package is never a verdict: the attempt
 //! fails, the supervisor is replaced, and the judgement is tried again or becomes a fault.
 
-use super::live::{Change, Live, Progress};
-use super::queue::{LEASE, Lease, Queue};
-use super::stops::Stops;
-use super::turns::Turns;
-use crate::blobs::Blobs;
-use crate::core::package::{self, PackageError};
-use crate::core::protocol::{self, Test};
+use crate::archive::{self, ArchiveError};
 use crate::cpus;
-use crate::db::fault::Kind;
-use crate::db::judgement::{CONTEST, Failure, Task};
+use crate::outcome;
+use crate::stops::Stops;
+use crate::turns::Turns;
 use millibox::Builder;
+use millibox_fleet::digest::Digest;
+use millibox_fleet::queue::{Queue, Task};
+use millibox_fleet::result::{Failure, FailureKind, Progress, Test, initial_verdict};
 use millibox_judge::cancel::CancelToken;
 use millibox_judge::judge::{
     self, Event, Judge, Machine, Options, PreparedProblem, SelectionError,
@@ -27,6 +25,8 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle as Thread;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -43,14 +43,10 @@ const RESTART_PAUSE: Duration = Duration::from_secs(5);
 pub struct WorkerContext<Q> {
     /// The source of judgements.
     pub queue: Q,
-    /// The receiver of changes.
-    pub live: Arc<Live>,
     /// Stops judgements.
     pub stops: Stops,
     /// The turns of the workers on their CPUs.
     pub turns: Arc<Turns>,
-    /// The packages.
-    pub blobs: Blobs,
     /// Starts supervisors.
     pub builder: Builder,
     /// The languages.
@@ -59,11 +55,13 @@ pub struct WorkerContext<Q> {
     pub cache: Cache,
     /// Runs the futures of the queue.
     pub handle: Handle,
+    /// Whether the workers end when they have finished their judgements.
+    pub is_ending: AtomicBool,
 }
 
 /// A problem that is ready to be judged. Its files exist as long as this value.
 struct Ready {
-    version: i64,
+    package: Digest,
     problem: PreparedProblem,
     initial: HashSet<String>,
     initial_tests: usize,
@@ -91,8 +89,8 @@ enum AttemptError {
 #[derive(Debug, thiserror::Error)]
 enum ProblemFault {
     /// The package contains errors.
-    #[error("{}", .0.lines())]
-    Package(PackageError),
+    #[error(transparent)]
+    Package(ArchiveError),
     /// The judge does not accept the package.
     #[error(transparent)]
     Judge(judge::PackageError),
@@ -103,7 +101,7 @@ enum ProblemFault {
 enum MachineFault {
     /// The package cannot be read.
     #[error(transparent)]
-    Package(PackageError),
+    Package(ArchiveError),
     /// The supervisor died while the problem was prepared.
     #[error(transparent)]
     Judge(judge::PackageError),
@@ -116,10 +114,13 @@ enum MachineFault {
     /// The source has vanished.
     #[error("the source no longer exists")]
     NoSource,
+    /// The name of the source is a path.
+    #[error("the name of the source is not that of a file")]
+    SourceName,
     /// The judge has failed, as its report states.
     #[error("{0}")]
     Report(String),
-    /// The queue does not accept the result.
+    /// The queue does not send the package, or does not accept the result.
     #[error(transparent)]
     Queue(Box<dyn Error + Send + Sync>),
 }
@@ -132,8 +133,8 @@ struct Worker<Q> {
     cpu: usize,
 }
 
-/// Starts a worker on a CPU; `index` is its index among all workers. The worker ends with the
-/// process; the next start queues its unfinished work again.
+/// Starts a worker on a CPU; `index` is its index among all workers. The thread ends when
+/// [`WorkerContext::is_ending`] is set and its judgement has ended.
 ///
 /// # Errors
 /// The thread cannot be started.
@@ -141,7 +142,7 @@ pub fn start<Q: Queue>(
     context: &Arc<WorkerContext<Q>>,
     index: usize,
     cpu: usize,
-) -> std::io::Result<()> {
+) -> std::io::Result<Thread<()>> {
     let worker = Worker {
         context: context.clone(),
         name: format!("judge-{}", index + 1),
@@ -149,14 +150,13 @@ pub fn start<Q: Queue>(
         cpu,
     };
     let thread = std::thread::Builder::new().name(worker.name.clone());
-    thread.spawn(move || worker.work())?;
-    Ok(())
+    thread.spawn(move || worker.work())
 }
 
 impl<Q: Queue> Worker<Q> {
     fn work(&self) {
         cpus::pin(&[self.cpu]);
-        loop {
+        while !self.is_ending() {
             match Machine::start(self.context.builder.clone(), Some(1), &[self.cpu]) {
                 Ok(machine) => self.work_with(&machine),
                 Err(error) => {
@@ -167,13 +167,17 @@ impl<Q: Queue> Worker<Q> {
         }
     }
 
-    /// Judges until the machine must be replaced.
+    fn is_ending(&self) -> bool {
+        self.context.is_ending.load(Ordering::SeqCst)
+    }
+
+    /// Judges until the machine must be replaced, or the worker ends.
     fn work_with(&self, machine: &Machine) {
         let (suites, cache) = (self.context.suites.clone(), self.context.cache.clone());
         let judge = Judge::new(machine, suites, cache, Options::default());
         let mut ready = Vec::new();
         let mut makes_way = false;
-        loop {
+        while !self.is_ending() {
             let turn = self.context.turns.take(self.index);
             let task = self.claim();
             if std::mem::take(&mut makes_way) {
@@ -185,13 +189,12 @@ impl<Q: Queue> Worker<Q> {
                 continue;
             };
             let result = self.attempt(&judge, &mut ready, &task);
-            self.context.live.forget(task.id);
             let is_machine = matches!(result, Err(AttemptError::Machine(_)));
             makes_way = matches!(result, Err(AttemptError::MadeWay));
             if let Err(error) = result {
                 self.give_up(&task, &error);
             }
-            self.context.live.changed(change(&task));
+            self.context.queue.ended(task.lease);
             if is_machine {
                 return;
             }
@@ -210,16 +213,16 @@ impl<Q: Queue> Worker<Q> {
 
     /// Ends an attempt without a result.
     fn give_up(&self, task: &Task, error: &AttemptError) {
-        let (submission, attempt) = (task.submission_id, task.attempt);
+        let (submission, attempt) = (task.submission, task.lease.attempt);
         tracing::warn!(submission, attempt, %error, "a submission was not judged");
         let kind = match error {
-            AttemptError::Problem(_) => Kind::Package,
-            AttemptError::Machine(_) => Kind::Machine,
+            AttemptError::Problem(_) => FailureKind::Package,
+            AttemptError::Machine(_) => FailureKind::Machine,
             AttemptError::Lost | AttemptError::MadeWay => return,
         };
-        let reason = &error.to_string();
+        let reason = error.to_string();
         let failure = Failure { kind, reason };
-        let failed = self.context.queue.fail(Lease::of(task), &failure);
+        let failed = self.context.queue.fail(task.lease, failure);
         if let Err(error) = self.context.handle.block_on(failed) {
             // The lease expires by itself.
             tracing::error!(%error, "cannot return a judgement to the queue");
@@ -232,15 +235,14 @@ impl<Q: Queue> Worker<Q> {
         ready: &mut Vec<Ready>,
         task: &Task,
     ) -> Result<(), AttemptError> {
-        let token = self.context.stops.begin(task.id);
-        let renewing = self.renew(Lease::of(task), token.clone());
+        let token = self.context.stops.begin(task.lease.judgement);
+        let renewing = self.renew(task, token.clone());
         let making_way = self.make_way(task, token.clone());
-        self.context.live.changed(change(task));
         let result = self
             .prepare(judge, ready, task)
             .and_then(|problem| self.judge(judge, problem, task, &token));
         renewing.abort();
-        self.context.stops.end(task.id);
+        self.context.stops.end(task.lease.judgement);
         if !making_way.end(&self.context.handle) {
             return result;
         }
@@ -255,11 +257,11 @@ impl<Q: Queue> Worker<Q> {
     /// Ends the judging when a submission to a contest needs the worker. The judgement then waits
     /// again, so a result that comes at the same moment is not stored.
     fn make_way(&self, task: &Task, token: CancelToken) -> MakingWay {
-        let (context, lease) = (self.context.clone(), Lease::of(task));
+        let (context, lease) = (self.context.clone(), task.lease);
         let (ended, mut is_ended) = tokio::sync::oneshot::channel::<()>();
-        let is_contest = task.priority >= CONTEST;
+        let makes_way = task.makes_way;
         let watching = self.context.handle.spawn(async move {
-            if is_contest {
+            if !makes_way {
                 return false;
             }
             loop {
@@ -281,8 +283,9 @@ impl<Q: Queue> Worker<Q> {
     }
 
     /// Renews the lease until the future is aborted. Cancels the judging if the lease is lost.
-    fn renew(&self, lease: Lease, token: CancelToken) -> JoinHandle<()> {
-        let context = self.context.clone();
+    fn renew(&self, task: &Task, token: CancelToken) -> JoinHandle<()> {
+        let (context, lease) = (self.context.clone(), task.lease);
+        let interval = task.renewal_interval();
         self.context.handle.spawn(async move {
             loop {
                 // The first renewal notices a cancellation that happened before the token existed.
@@ -291,7 +294,7 @@ impl<Q: Queue> Worker<Q> {
                     Ok(false) => break token.cancel(),
                     Err(error) => tracing::warn!(%error, "cannot renew a lease"),
                 }
-                tokio::time::sleep(LEASE / 3).await;
+                tokio::time::sleep(interval).await;
             }
         })
     }
@@ -303,7 +306,7 @@ impl<Q: Queue> Worker<Q> {
         ready: &'r mut Vec<Ready>,
         task: &Task,
     ) -> Result<&'r Ready, AttemptError> {
-        let found = ready.iter().position(|one| one.version == task.version_id);
+        let found = ready.iter().position(|one| one.package == task.package);
         let one = match found {
             Some(index) => ready.remove(index),
             None => self.open(judge, task)?,
@@ -316,10 +319,12 @@ impl<Q: Queue> Worker<Q> {
     }
 
     fn open(&self, judge: &Judge<'_>, task: &Task) -> Result<Ready, AttemptError> {
-        let archive = self.context.blobs.path(&task.digest);
+        let archive = self.context.queue.package(task);
+        let archive = self.context.handle.block_on(archive);
+        let archive = archive.map_err(|error| MachineFault::Queue(error.into()))?;
         let (problem, directory) =
-            package::open(&archive, "package.zip").map_err(|error| match error {
-                PackageError::Faults(_) => AttemptError::Problem(ProblemFault::Package(error)),
+            archive::open(&archive, "package.zip").map_err(|error| match error {
+                ArchiveError::Faults(_) => AttemptError::Problem(ProblemFault::Package(error)),
                 error => MachineFault::Package(error).into(),
             })?;
         let initial = || problem.groups().filter(|group| group.sample);
@@ -340,7 +345,7 @@ impl<Q: Queue> Worker<Q> {
             AttemptError::Problem(ProblemFault::Judge(error))
         })?;
         Ok(Ready {
-            version: task.version_id,
+            package: task.package.clone(),
             problem,
             initial,
             initial_tests,
@@ -356,8 +361,11 @@ impl<Q: Queue> Worker<Q> {
         token: &CancelToken,
     ) -> Result<(), AttemptError> {
         let directory = millibox_package::temporary::directory().map_err(MachineFault::from)?;
+        if !task.has_safe_name() {
+            return Err(MachineFault::SourceName.into());
+        }
         let path = directory.path().join(&task.file_name);
-        std::fs::write(&path, &task.content).map_err(MachineFault::from)?;
+        std::fs::write(&path, &task.source).map_err(MachineFault::from)?;
         let mut submission = choose(ready, &path, &task.language)?;
         if let Some(name) = &task.model_name {
             expect(&ready.problem, name, &mut submission);
@@ -377,9 +385,9 @@ impl<Q: Queue> Worker<Q> {
         if token.is_cancelled() {
             return Err(AttemptError::Lost);
         }
-        let outcome = protocol::outcome(&report, |group| ready.initial.contains(group))
-            .ok_or_else(|| MachineFault::Report(protocol::fault(&report)))?;
-        let finished = self.context.queue.finish(Lease::of(task), &outcome);
+        let outcome = outcome::outcome(&report, |group| ready.initial.contains(group))
+            .ok_or_else(|| MachineFault::Report(outcome::fault(&report)))?;
+        let finished = self.context.queue.finish(task.lease, outcome);
         match self.context.handle.block_on(finished) {
             Ok(true) => Ok(()),
             Ok(false) => Err(AttemptError::Lost),
@@ -420,12 +428,11 @@ impl<Q: Queue> Watcher<'_, Q> {
         for index in told..progress.settled() {
             let report = TestReport::judged(progress, index);
             let initial = self.ready.initial.contains(&report.group);
-            self.progress.tests.push(Test::of_report(&report, initial));
+            self.progress.tests.push(outcome::test(&report, initial));
         }
-        let live = &self.worker.context.live;
-        live.set_progress(self.task.id, self.progress.clone());
         self.report_initial(told);
-        live.changed(change(self.task));
+        let queue = &self.worker.context.queue;
+        queue.show(self.task.lease, &self.progress);
     }
 
     /// Stores the initial verdict when the last initial test has its result.
@@ -440,22 +447,13 @@ impl<Q: Queue> Watcher<'_, Q> {
         if tests.iter().any(is_fault) {
             return;
         }
-        let verdict = protocol::initial_verdict(tests);
+        let verdict = initial_verdict(tests);
         let WorkerContext { queue, handle, .. } = &*self.worker.context;
-        let stored = handle.block_on(queue.set_initial(Lease::of(self.task), verdict));
+        let stored = handle.block_on(queue.set_initial(self.task.lease, verdict));
         if let Err(error) = stored {
             // The verdict is stored again with the result.
             tracing::warn!(%error, "cannot store an initial verdict");
         }
-    }
-}
-
-fn change(task: &Task) -> Change {
-    Change {
-        submission: task.submission_id,
-        user: task.user_id,
-        contest: task.contest_id,
-        rejudging: task.rejudging_id,
     }
 }
 

@@ -1,0 +1,26 @@
+//! What the contest site and the machines that judge for it agree on.
+//!
+//! The database of the site is the queue. A worker leases a judgement, and each lease has a number,
+//! the attempt. The site stores nothing for an attempt that is no longer the latest, so a message
+//! that is lost, doubled or late does no harm.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`queue`] | tasks, leases, and the queue as a trait |
+//! | [`result`] | the result of a judgement, as it is stored |
+//! | [`score`] | points |
+//! | [`class`] | kinds of judgements, by their priority |
+//! | [`digest`] | digests of packages |
+//! | [`name`] | names of workers |
+//! | [`subject`] | the subjects of messages, and which subjects a worker may use |
+//! | [`message`] | requests of workers and their replies |
+#![forbid(unsafe_code)]
+
+pub mod class;
+pub mod digest;
+pub mod message;
+pub mod name;
+pub mod queue;
+pub mod result;
+pub mod score;
+pub mod subject;

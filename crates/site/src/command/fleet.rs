@@ -1,0 +1,170 @@
+//! `millibox site fleet`.
+
+use super::Place;
+use crate::core::time::Time;
+use crate::db::fleet_worker::{self, FleetWorker};
+use crate::db::{Db, DbError, setting};
+use clap::Subcommand;
+use millibox_cli_support::failure::{Failure, answer};
+use millibox_fleet::name::WorkerName;
+use millibox_fleet::subject::{self, Permissions};
+use millibox_worker::connection::Credentials;
+use std::fmt::Write;
+
+/// The name of the site's key. No worker may have it.
+const SITE: &str = "site";
+
+/// Options of `millibox site fleet`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Add a worker, and print the file with its key
+    ///
+    /// The site keeps only the public part of the key. Afterwards, print the rules again and reload
+    /// the NATS server.
+    Add {
+        /// The name: lower-case letters, digits and hyphens
+        name: WorkerName,
+    },
+    /// Let a worker that was disabled judge again
+    Enable {
+        /// The name
+        name: WorkerName,
+    },
+    /// Give no more judgements to a worker, and accept no more results
+    Disable {
+        /// The name
+        name: WorkerName,
+    },
+    /// List all workers
+    List,
+    /// Create a new key for the site, and print the file for --nats-creds
+    Site,
+    /// Print rules for the configuration of nats-server
+    ///
+    /// With these rules, each worker can send requests only under its own name, and receive only
+    /// its own replies.
+    Rules,
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// The site does not exist, the name is taken or unknown, or the database fails.
+pub async fn run(args: &Args) -> Result<(), Failure> {
+    let (db, _) = args.place.existing().await?;
+    let result = act(&db, &args.action).await;
+    db.close().await;
+    result
+}
+
+async fn act(db: &Db, action: &Action) -> Result<(), Failure> {
+    match action {
+        Action::Add { name } => add(db, name).await,
+        Action::Enable { name } => set_enabled(db, name, true).await,
+        Action::Disable { name } => set_enabled(db, name, false).await,
+        Action::List => list(db).await,
+        Action::Site => site(db).await,
+        Action::Rules => rules(db).await,
+    }
+}
+
+async fn add(db: &Db, name: &WorkerName) -> Result<(), Failure> {
+    if name.as_str() == SITE {
+        return Err(Failure::option("the name site belongs to the site itself"));
+    }
+    let credentials = Credentials::new(name.clone()).map_err(Failure::sandbox)?;
+    let key = credentials.public_key().map_err(Failure::sandbox)?;
+    let mut tx = db.begin().await.map_err(Failure::sandbox)?;
+    let added = fleet_worker::insert(&mut tx, name.as_str(), &key, Time::now()).await;
+    added.map_err(|error: DbError| match error.is_duplicate() {
+        true => Failure::option(format!("the name {name} is taken")),
+        false => Failure::sandbox(error),
+    })?;
+    tx.commit().await.map_err(Failure::sandbox)?;
+    answer(credentials.file().trim_end())
+}
+
+async fn set_enabled(db: &Db, name: &WorkerName, enabled: bool) -> Result<(), Failure> {
+    let mut tx = db.begin().await.map_err(Failure::sandbox)?;
+    let changed = fleet_worker::set_enabled(&mut tx, name.as_str(), enabled).await;
+    if !changed.map_err(Failure::sandbox)? {
+        return Err(Failure::option(format!("there is no worker named {name}")));
+    }
+    tx.commit().await.map_err(Failure::sandbox)
+}
+
+async fn list(db: &Db) -> Result<(), Failure> {
+    for worker in fleet_worker::all(db).await.map_err(Failure::sandbox)? {
+        answer(line(&worker))?;
+    }
+    Ok(())
+}
+
+fn line(worker: &FleetWorker) -> String {
+    let state = if worker.enabled {
+        "enabled"
+    } else {
+        "disabled"
+    };
+    let seen = worker.seen_at.and_then(Time::rfc3339);
+    let seen = seen.as_deref().unwrap_or("never seen");
+    format!("{}\t{state}\t{seen}\t{}", worker.name, worker.public_key)
+}
+
+async fn site(db: &Db) -> Result<(), Failure> {
+    let name: WorkerName = SITE.parse().map_err(Failure::sandbox)?;
+    let credentials = Credentials::new(name).map_err(Failure::sandbox)?;
+    let key = credentials.public_key().map_err(Failure::sandbox)?;
+    let mut tx = db.begin().await.map_err(Failure::sandbox)?;
+    let stored = setting::set(&mut tx, setting::FLEET_KEY, &key).await;
+    stored.map_err(Failure::sandbox)?;
+    tx.commit().await.map_err(Failure::sandbox)?;
+    answer(credentials.file().trim_end())
+}
+
+async fn rules(db: &Db) -> Result<(), Failure> {
+    let key = setting::get(db, setting::FLEET_KEY).await;
+    let Some(key) = key.map_err(Failure::sandbox)? else {
+        return Err(Failure::option(
+            "the site has no key; create it with `millibox site fleet site`",
+        ));
+    };
+    let workers = fleet_worker::all(db).await.map_err(Failure::sandbox)?;
+    let enabled = workers.iter().filter(|worker| worker.enabled);
+    let mut users = vec![user(SITE, &key, &subject::of_site())];
+    for worker in enabled {
+        // Names were checked before they were stored.
+        let name: WorkerName = worker.name.parse().map_err(Failure::sandbox)?;
+        let permissions = subject::of_worker(&name);
+        users.push(user(&worker.name, &worker.public_key, &permissions));
+    }
+    answer(format!(
+        "# Rules for nats-server, which `millibox site fleet rules` has printed.\n\
+         authorization {{\n  users: [\n{}  ]\n}}",
+        users.concat()
+    ))
+}
+
+/// The rules for one client. Names, keys and subjects contain no character with a meaning in the
+/// configuration of nats-server.
+fn user(name: &str, key: &str, permissions: &Permissions) -> String {
+    let mut text = format!("    # {name}\n    {{\n      nkey: \"{key}\"\n      permissions: {{\n");
+    for (what, subjects) in [
+        ("publish", &permissions.publish),
+        ("subscribe", &permissions.subscribe),
+    ] {
+        let quoted: Vec<String> = subjects.iter().map(|one| format!("\"{one}\"")).collect();
+        // Writing to a string never fails.
+        let _ = writeln!(text, "        {what}: [{}]", quoted.join(", "));
+    }
+    text.push_str("      }\n    }\n");
+    text
+}

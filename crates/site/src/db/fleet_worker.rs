@@ -1,0 +1,86 @@
+//! Workers on other machines.
+
+use super::{Executor, Result, Tx, record, values};
+use crate::core::time::Time;
+use std::time::Duration;
+
+/// The accuracy of the time at which a worker was seen.
+const SEEN_INTERVAL: Duration = Duration::from_secs(60);
+
+record! {
+    /// A worker.
+    FleetWorker {
+        id: i64,
+        name: String,
+        public_key: String,
+        enabled: bool,
+        created_at: Time,
+        seen_at: Option<Time>,
+    }
+}
+
+macro_rules! workers {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, public_key, enabled, created_at, seen_at FROM fleet_worker ",
+            $rest
+        )
+    };
+}
+
+/// Adds a worker.
+pub async fn insert(tx: &mut Tx, name: &str, public_key: &str, now: Time) -> Result<i64> {
+    tx.id(
+        "INSERT INTO fleet_worker (name, public_key, enabled, created_at)
+         VALUES ($1, $2, 1, $3) RETURNING id",
+        values![name, public_key, now],
+    )
+    .await
+}
+
+/// All workers.
+pub async fn all(db: impl Executor) -> Result<Vec<FleetWorker>> {
+    db.all(workers!("ORDER BY name"), values![]).await
+}
+
+/// The worker with this name.
+pub async fn by_name(db: impl Executor, name: &str) -> Result<Option<FleetWorker>> {
+    db.first(workers!("WHERE name = $1"), values![name]).await
+}
+
+/// The worker of a judgement's latest attempt, unless the site itself judges.
+pub async fn of_judgement(db: impl Executor, judgement: i64) -> Result<Option<FleetWorker>> {
+    db.first(
+        workers!("WHERE id = (SELECT fleet_worker_id FROM judgement WHERE judgement.id = $1)"),
+        values![judgement],
+    )
+    .await
+}
+
+/// Enables or disables a worker. Returns false if it does not exist.
+pub async fn set_enabled(tx: &mut Tx, name: &str, enabled: bool) -> Result<bool> {
+    let changed = tx
+        .execute(
+            "UPDATE fleet_worker SET enabled = $2 WHERE name = $1",
+            values![name, enabled],
+        )
+        .await?;
+    Ok(changed == 1)
+}
+
+impl FleetWorker {
+    /// Whether [`seen`] would change the stored time.
+    pub fn is_unseen(&self, now: Time) -> bool {
+        self.seen_at
+            .is_none_or(|seen| seen.after(SEEN_INTERVAL) < now)
+    }
+}
+
+/// Records that a worker requests tasks.
+pub async fn seen(tx: &mut Tx, id: i64, now: Time) -> Result<u64> {
+    tx.execute(
+        "UPDATE fleet_worker SET seen_at = $2 WHERE id = $1",
+        values![id, now],
+    )
+    .await
+}

@@ -1,0 +1,331 @@
+//! Replies to the requests of workers on other machines.
+//!
+//! The site subscribes to the requests of all workers. The message server checks that a worker
+//! sends only under its own name (see the crate `millibox-fleet`), and the site checks in the
+//! database that the worker is enabled, and that it holds the lease that its request names. Only
+//! the holder of a lease receives a package, and only that of its judgement.
+//!
+//! A request for a task waits here until the queue has a task. Everything that the site keeps in
+//! memory for workers can be lost: after a restart, the next requests are served as before.
+
+use super::live::Change;
+use super::queue::{Claimed, POLL_INTERVAL, QueueError};
+use crate::app::App;
+use crate::core::time::Time;
+use crate::db::fleet_worker::{self, FleetWorker};
+use crate::db::judgement::{Held, Remote};
+use async_nats::{Client, Message, Subscriber};
+use futures_util::StreamExt;
+use millibox_fleet::message::{
+    self, Claim, MAX_PART_BYTES, MessageError, Rejection, Reply, Request, Stop,
+};
+use millibox_fleet::queue::Lease;
+use millibox_fleet::result::Test;
+use millibox_fleet::subject;
+use std::io::{self, SeekFrom};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::sync::Semaphore;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
+
+/// The maximum number of requests that the site serves at the same time. Each free slot of a worker
+/// has one request that waits.
+const MAX_REQUESTS: usize = 2048;
+
+/// Why the site cannot serve workers.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// The server does not accept the subscription.
+    #[error("cannot subscribe to the requests of workers: {0}")]
+    Subscribe(#[from] async_nats::SubscribeError),
+}
+
+/// Why a request is rejected.
+#[derive(Debug, thiserror::Error)]
+enum ServeError {
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    #[error("cannot read a package: {0}")]
+    Package(#[from] io::Error),
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    #[error("the worker does not exist or is disabled")]
+    Worker,
+}
+
+impl From<crate::db::DbError> for ServeError {
+    fn from(error: crate::db::DbError) -> ServeError {
+        ServeError::Queue(error.into())
+    }
+}
+
+impl ServeError {
+    fn rejection(&self) -> Rejection {
+        match self {
+            ServeError::Queue(_) | ServeError::Package(_) => Rejection::Site,
+            ServeError::Message(_) => Rejection::Request,
+            ServeError::Worker => Rejection::Worker,
+        }
+    }
+}
+
+/// Serves workers until the process ends.
+///
+/// # Errors
+/// The subscription fails.
+pub async fn serve(app: Arc<App>, client: Client) -> Result<(), FleetError> {
+    let requests = client.subscribe(subject::all_requests()).await?;
+    tokio::spawn(stop(app.clone(), client.clone()));
+    tokio::spawn(reply_to_all(app, client, requests));
+    Ok(())
+}
+
+async fn reply_to_all(app: Arc<App>, client: Client, mut requests: Subscriber) {
+    let permits = Arc::new(Semaphore::new(MAX_REQUESTS));
+    while let Some(request) = requests.next().await {
+        let permit = permits.clone().try_acquire_owned();
+        let (app, client) = (app.clone(), client.clone());
+        match permit {
+            Ok(permit) => {
+                tokio::spawn(async move {
+                    reply_to(&app, &client, &request).await;
+                    drop(permit);
+                });
+            }
+            Err(_) => answer(&client, &request, &Reply::Rejected(Rejection::Busy)).await,
+        }
+    }
+}
+
+/// Sends a reply, if the request names a subject of its own worker for it.
+async fn answer(client: &Client, request: &Message, reply: &Reply) {
+    let Some(to) = &request.reply else { return };
+    let worker = subject::worker_of_request(&request.subject);
+    if !worker.is_some_and(|worker| subject::is_reply(&worker, to)) {
+        tracing::warn!(subject = %request.subject, "a request names a wrong subject for its reply");
+        return;
+    }
+    let encoded = message::encode(reply).or_else(|error| {
+        tracing::error!(%error, "cannot send a reply");
+        message::encode(&Reply::Rejected(Rejection::Site))
+    });
+    let Ok(encoded) = encoded else { return };
+    // Without the reply, the worker sends its request again, or its lease ends.
+    if let Err(error) = client.publish(to.clone(), encoded.into()).await {
+        tracing::warn!(%error, "cannot send a reply");
+    }
+}
+
+async fn reply_to(app: &App, client: &Client, request: &Message) {
+    let reply = served(app, request).await.unwrap_or_else(|error| {
+        let rejection = error.rejection();
+        match rejection {
+            Rejection::Site => tracing::error!(%error, "cannot serve a worker"),
+            _ => tracing::warn!(%error, subject = %request.subject, "a request is rejected"),
+        }
+        Reply::Rejected(rejection)
+    });
+    answer(client, request, &reply).await;
+}
+
+async fn served(app: &App, request: &Message) -> Result<Reply, ServeError> {
+    let name = subject::worker_of_request(&request.subject).ok_or(ServeError::Worker)?;
+    let worker = fleet_worker::by_name(&app.db, name.as_str()).await?;
+    let worker = worker.filter(|worker| worker.enabled);
+    let worker = worker.ok_or(ServeError::Worker)?;
+    match message::decode_request(&request.payload)? {
+        Request::Claim(claim) => self::claim(app, &worker, &claim).await,
+        Request::WayUsed => {
+            app.queue.way_used().await;
+            Ok(Reply::Done)
+        }
+        request => of_lease(app, &worker, request).await,
+    }
+}
+
+/// The next task, or no task after some time.
+async fn claim(app: &App, worker: &FleetWorker, claim: &Claim) -> Result<Reply, ServeError> {
+    let now = Time::now();
+    if worker.is_unseen(now) {
+        let mut tx = app.db.begin().await?;
+        fleet_worker::seen(&mut tx, worker.id, now).await?;
+        tx.commit_aside().await?;
+    }
+    let remote = Remote {
+        id: worker.id,
+        classes: &claim.classes,
+        languages: &claim.languages,
+    };
+    let slot = format!("{}/{}", worker.name, claim.slot);
+    let deadline = Instant::now() + Duration::from_millis(claim.wait_ms);
+    loop {
+        let added = app.queue.added_for_fleet();
+        tokio::pin!(added);
+        added.as_mut().enable();
+        let claimed = app.queue.claim(&slot, Some(&remote), &app.blobs).await?;
+        if let Some(Claimed { task, change }) = claimed {
+            // The results of an earlier attempt.
+            app.live.forget(task.lease.judgement);
+            app.live.changed(change);
+            return Ok(Reply::Task(Box::new(task)));
+        }
+        let now = Instant::now();
+        if now >= deadline {
+            return Ok(Reply::NoTask);
+        }
+        tokio::select! {
+            () = added => {}
+            () = tokio::time::sleep_until(deadline.min(now + POLL_INTERVAL)) => {}
+        }
+    }
+}
+
+/// The reply to a request that names a lease.
+async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<Reply, ServeError> {
+    let lease = match &request {
+        Request::Part { lease, .. }
+        | Request::Renew { lease }
+        | Request::SetInitial { lease, .. }
+        | Request::Show { lease, .. }
+        | Request::Finish { lease, .. }
+        | Request::Fail { lease, .. }
+        | Request::MakeWay { lease } => *lease,
+        Request::Claim(_) | Request::WayUsed => return Ok(Reply::Rejected(Rejection::Request)),
+    };
+    // An attempt belongs to the same worker until it ends, so the worker cannot change after this.
+    let Some(held) = app.queue.held(lease, worker.id).await? else {
+        return Ok(Reply::Lost);
+    };
+    let change = change(&held);
+    let is_done = match request {
+        Request::Part { offset, .. } => {
+            let path = app.blobs.path(&held.digest);
+            let bytes = part(path, offset).await?;
+            return Ok(Reply::Part { bytes });
+        }
+        Request::Show {
+            from, tests, of, ..
+        } => return Ok(show(app, lease, change, from, tests, of)),
+        Request::Renew { .. } => app.queue.renew(lease).await?,
+        Request::SetInitial { verdict, .. } => {
+            let stored = app.queue.set_initial(lease, verdict).await?;
+            app.live.changed(change);
+            stored
+        }
+        Request::Finish { outcome, .. } => {
+            let stored = app.queue.finish(lease, *outcome).await?;
+            ended(app, lease, change);
+            stored
+        }
+        Request::Fail { failure, .. } => {
+            let (attempt, reason) = (lease.attempt, &failure.reason);
+            let (submission, worker) = (held.submission_id, &worker.name);
+            tracing::warn!(
+                submission,
+                attempt,
+                worker,
+                reason,
+                "a submission was not judged"
+            );
+            let failed = app.queue.fail(lease, &failure).await?;
+            ended(app, lease, change);
+            app.queue.wake();
+            failed
+        }
+        Request::MakeWay { .. } => {
+            let makes_way = app.queue.make_way(lease).await?;
+            if makes_way {
+                ended(app, lease, change);
+            }
+            makes_way
+        }
+        Request::Claim(_) | Request::WayUsed => false,
+    };
+    Ok(if is_done { Reply::Done } else { Reply::Lost })
+}
+
+fn change(held: &Held) -> Change {
+    Change {
+        submission: held.submission_id,
+        user: held.user_id,
+        contest: held.contest_id,
+        rejudging: held.rejudging_id,
+    }
+}
+
+fn ended(app: &App, lease: Lease, change: Change) {
+    app.live.forget(lease.judgement);
+    app.live.changed(change);
+}
+
+/// Shows the results of tests.
+fn show(
+    app: &App,
+    lease: Lease,
+    change: Change,
+    from: usize,
+    tests: Vec<Test>,
+    of: usize,
+) -> Reply {
+    let mut progress = app.live.progress(lease.judgement).unwrap_or_default();
+    let shown = progress.add(from, tests, of);
+    app.live.set_progress(lease.judgement, progress);
+    app.live.changed(change);
+    Reply::Shown { tests: shown }
+}
+
+/// The part of a file that begins at `offset`.
+async fn part(path: PathBuf, offset: u64) -> io::Result<Vec<u8>> {
+    let mut file = tokio::fs::File::open(path).await?;
+    file.seek(SeekFrom::Start(offset)).await?;
+    let mut bytes = Vec::new();
+    file.take(MAX_PART_BYTES as u64)
+        .read_to_end(&mut bytes)
+        .await?;
+    Ok(bytes)
+}
+
+/// Sends messages that stop cancelled judgements. A worker that misses the message notices at its
+/// next renewal that it has lost the lease.
+async fn stop(app: Arc<App>, client: Client) {
+    let mut cancelled = app.subscribe_cancelled();
+    loop {
+        match cancelled.recv().await {
+            Ok(judgement) => {
+                app.live.forget(judgement);
+                if let Err(error) = send_stop(&app, &client, judgement).await {
+                    tracing::warn!(%error, "cannot stop a judgement");
+                }
+            }
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+/// Why a judgement cannot be stopped by a message.
+#[derive(Debug, thiserror::Error)]
+enum StopError {
+    #[error(transparent)]
+    Database(#[from] crate::db::DbError),
+    #[error(transparent)]
+    Message(#[from] MessageError),
+    #[error(transparent)]
+    Publish(#[from] async_nats::PublishError),
+}
+
+async fn send_stop(app: &App, client: &Client, judgement: i64) -> Result<(), StopError> {
+    let Some(worker) = fleet_worker::of_judgement(&app.db, judgement).await? else {
+        return Ok(());
+    };
+    let Ok(name) = worker.name.parse() else {
+        return Ok(());
+    };
+    let encoded = message::encode(&Stop { judgement })?;
+    client.publish(subject::stop(&name), encoded.into()).await?;
+    Ok(())
+}

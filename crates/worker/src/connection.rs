@@ -1,0 +1,307 @@
+//! The connection to a NATS server, and files with keys.
+//!
+//! A key is an nkey: an Ed25519 key pair. Its owner signs a nonce of the server with the secret
+//! part, the seed, which never leaves the machine. No error and no `Debug` output contains a seed.
+
+use async_nats::{Client, ConnectOptions, Event};
+use millibox_fleet::name::WorkerName;
+use millibox_fleet::subject;
+use nkeys::KeyPair;
+use std::fmt::{self, Debug};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a request waits for its reply. A request for a task also waits for a task.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
+/// How often the server must show that the connection works.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+/// The rights on a file of users other than its owner.
+const OTHERS: u32 = 0o077;
+/// The maximum length of a file with a key.
+const MAX_FILE_BYTES: u64 = 4096;
+
+/// The name and the key of a worker or of the site.
+#[derive(Clone)]
+pub struct Credentials {
+    name: WorkerName,
+    seed: String,
+}
+
+impl Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a file with a key cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CredentialsError {
+    /// It cannot be read.
+    #[error("cannot read {}: {error}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: std::io::Error,
+    },
+    /// Other users can read it.
+    #[error("other users can read {0}, which contains a key; run chmod 600 {0}", .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It has a different form.
+    #[error(
+        "{} does not have the form that `millibox site fleet` prints: a line `name: NAME` and a \
+         line `seed: SEED`", .path.display()
+    )]
+    Form {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The random generator of the system failed.
+    #[error("cannot create a key")]
+    Create,
+}
+
+impl Credentials {
+    /// A new key.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn new(name: WorkerName) -> Result<Credentials, CredentialsError> {
+        // The cause is left out, so that it cannot contain a part of the key.
+        let seed = KeyPair::new_user().seed();
+        let seed = seed.map_err(|_| CredentialsError::Create)?;
+        Ok(Credentials { name, seed })
+    }
+
+    /// Reads the file that `millibox site fleet` has printed.
+    ///
+    /// # Errors
+    /// The file cannot be read, can be read by other users, or has a different form.
+    pub fn read(path: &Path) -> Result<Credentials, CredentialsError> {
+        let failed = |error| CredentialsError::Read {
+            path: path.to_owned(),
+            error,
+        };
+        let metadata = path.metadata().map_err(failed)?;
+        if metadata.mode() & OTHERS != 0 {
+            return Err(CredentialsError::Open {
+                path: path.to_owned(),
+            });
+        }
+        let form = || CredentialsError::Form {
+            path: path.to_owned(),
+        };
+        if metadata.len() > MAX_FILE_BYTES {
+            return Err(form());
+        }
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        Credentials::of_text(&text).ok_or_else(form)
+    }
+
+    fn of_text(text: &str) -> Option<Credentials> {
+        let value = |key: &str| {
+            let mut lines = text.lines();
+            let value = lines.find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+            value.map(str::trim)
+        };
+        let name = value("name")?.parse().ok()?;
+        let seed = value("seed")?.to_owned();
+        let pair = KeyPair::from_seed(&seed).ok()?;
+        let is_user = pair.public_key().starts_with('U');
+        is_user.then_some(Credentials { name, seed })
+    }
+
+    /// The content of the file, with the secret.
+    pub fn file(&self) -> String {
+        format!(
+            "# A key of millibox. Keep it secret: chmod 600.\nname: {}\nseed: {}\n",
+            self.name, self.seed
+        )
+    }
+
+    /// The name.
+    pub fn name(&self) -> &WorkerName {
+        &self.name
+    }
+
+    /// The part of the key that the server needs.
+    ///
+    /// # Errors
+    /// The key is invalid.
+    pub fn public_key(&self) -> Result<String, CredentialsError> {
+        let pair = KeyPair::from_seed(&self.seed).map_err(|_| CredentialsError::Create)?;
+        Ok(pair.public_key())
+    }
+}
+
+/// A server, and how to reach it.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// The address, such as `tls://nats.example.org:4222`.
+    pub url: String,
+    /// A file with the certificates to trust in addition to those of the system.
+    pub ca: Option<PathBuf>,
+}
+
+/// Why the connection cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// The address has no form that is known.
+    #[error("{url} is no address of a NATS server; use tls://HOST:PORT or nats://HOST:PORT")]
+    Address {
+        /// The address.
+        url: String,
+    },
+    /// The connection cannot be prepared.
+    #[error("cannot connect to {url}: {error}")]
+    Connect {
+        /// The address.
+        url: String,
+        /// The cause.
+        error: Box<async_nats::ConnectError>,
+    },
+}
+
+impl Server {
+    /// Connects as a worker.
+    ///
+    /// # Errors
+    /// See [`Server::connect_site`].
+    pub async fn connect_worker(&self, own: &Credentials) -> Result<Client, ConnectionError> {
+        let options = ConnectOptions::new()
+            .nkey(own.seed.clone())
+            .name(format!("millibox worker {}", own.name))
+            .custom_inbox_prefix(subject::reply_prefix(&own.name));
+        self.connect(options).await
+    }
+
+    /// Connects as the site. Returns at once: the client connects in the background, and connects
+    /// again after each interruption.
+    ///
+    /// # Errors
+    /// The address or the file with certificates is wrong.
+    pub async fn connect_site(&self, own: Option<&Credentials>) -> Result<Client, ConnectionError> {
+        let mut options = ConnectOptions::new().name("millibox site");
+        if let Some(own) = own {
+            options = options.nkey(own.seed.clone());
+        }
+        self.connect(options).await
+    }
+
+    async fn connect(&self, options: ConnectOptions) -> Result<Client, ConnectionError> {
+        let is_tls = self.url.starts_with("tls://");
+        // An address with a password would show the password in messages.
+        if !(is_tls || self.url.starts_with("nats://")) || self.url.contains('@') {
+            return Err(ConnectionError::Address {
+                url: self
+                    .url
+                    .split('@')
+                    .next_back()
+                    .unwrap_or_default()
+                    .to_owned(),
+            });
+        }
+        let mut options = options
+            .require_tls(is_tls)
+            .request_timeout(Some(REQUEST_TIMEOUT))
+            .ping_interval(PING_INTERVAL)
+            .retry_on_initial_connect()
+            .event_callback(async |event| report(&event));
+        if let Some(ca) = &self.ca {
+            options = options.add_root_certificates(ca.clone());
+        }
+        let connected = options.connect(&self.url).await;
+        connected.map_err(|error| ConnectionError::Connect {
+            url: self.url.clone(),
+            error: Box::new(error),
+        })
+    }
+}
+
+fn report(event: &Event) {
+    match event {
+        Event::Connected => tracing::info!("connected to the NATS server"),
+        Event::ServerError(_) | Event::ClientError(_) | Event::SlowConsumer(_) => {
+            tracing::warn!(%event, "the NATS server reports an error");
+        }
+        event => tracing::warn!(%event, "the connection to the NATS server has changed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn created() -> Credentials {
+        Credentials::new("box-1".parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn file_is_read_only_if_no_other_user_can_read_it() {
+        let credentials = created();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("box-1.key");
+        std::fs::write(&path, credentials.file()).unwrap();
+        for (mode, is_closed) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            match Credentials::read(&path) {
+                Ok(found) => {
+                    assert!(is_closed, "{mode:o}");
+                    assert_eq!(found.name(), credentials.name());
+                    let key = found.public_key().unwrap();
+                    assert_eq!(key, credentials.public_key().unwrap());
+                }
+                Err(error) => {
+                    assert!(!is_closed, "{mode:o}: {error}");
+                    assert!(matches!(error, CredentialsError::Open { .. }));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn key_appears_in_no_error_and_no_debug_output() {
+        let credentials = created();
+        let seed = credentials.seed.clone();
+        assert!(!format!("{credentials:?}").contains(&seed));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        let secret = &seed[4..];
+        for text in [
+            seed.clone(),
+            format!("name: box-1\nseed: {seed}x\n"),
+            format!("name: box-1\nseed: {secret}\n"),
+            format!("name: BOX\nseed: {seed}\n"),
+            format!("seed: {seed}\n"),
+        ] {
+            std::fs::write(&path, &text).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+            let error = Credentials::read(&path).unwrap_err();
+            assert!(matches!(error, CredentialsError::Form { .. }), "{error}");
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains(secret), "{shown}");
+        }
+    }
+
+    #[tokio::test]
+    async fn address_with_a_password_is_rejected_without_it() {
+        for url in ["tls://user:secret@host", "host:4222", "http://host"] {
+            let server = Server {
+                url: url.to_owned(),
+                ca: None,
+            };
+            let error = server.connect_site(None).await.unwrap_err();
+            assert!(matches!(error, ConnectionError::Address { .. }), "{error}");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+    }
+}
