@@ -496,7 +496,7 @@ mod alone {
             let (client, _) = fleet.client("a").await;
             let other = claim(&client, "a", &[Class::Practice]).await;
             assert_eq!(other, Some(Reply::NoTask));
-            // A lease that was never renewed ends without a failure: no worker has received the task.
+            // A lease that was never renewed ends without a failure: no worker received the task.
             let lost = task(claim(&client, "a", &[Class::Contest]).await);
             assert_eq!((lost.source.as_slice(), lost.makes_way), (RIGHT, false));
             eventually("the lease does not end", || {
