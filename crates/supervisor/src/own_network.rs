@@ -91,12 +91,6 @@ const fn instruction(code: u16, then: u8, otherwise: u8, value: u32) -> [u8; 8] 
     ]
 }
 
-fn close(fd: i32) {
-    if fd >= 0 {
-        let _ = calls::close(fd);
-    }
-}
-
 /// The namespace of a zygote's runs, between its runs and during one.
 pub struct OwnNetwork<'a> {
     runner: &'a Runner,
@@ -177,7 +171,7 @@ impl OwnNetwork<'_> {
                 break;
             }
         }
-        close(pidfd);
+        let _ = calls::close(pidfd);
     }
 
     /// Makes sure that the next run finds nothing of the last one: stays in the namespace if the
@@ -202,9 +196,8 @@ impl OwnNetwork<'_> {
             return Ok(());
         }
         self.exists = false;
-        for file in self.descriptors.files() {
-            close(file.swap(-1, Relaxed));
-        }
+        let files = self.descriptors.files().iter();
+        calls::close_present(files.map(|file| file.swap(-1, Relaxed)));
         // The connections of the run take time to end. The kernel begins to free the namespace when
         // the zygote has left it.
         sockets::trigger_collection()?;
@@ -214,7 +207,7 @@ impl OwnNetwork<'_> {
     /// Leaves the namespace and closes the listener, which would stay open in the descriptor table
     /// of the runner.
     pub fn end(&mut self) -> Result<()> {
-        close(self.descriptors.set_listener(-1));
+        calls::close_present([self.descriptors.set_listener(-1)]);
         self.leave()
     }
 }

@@ -107,12 +107,7 @@ impl NetworkDescriptors {
 
     /// Closes all of them in the descriptor table of the caller, and keeps their numbers.
     pub fn close_copies(&self) {
-        for fd in &self.0 {
-            let fd = fd.load(Relaxed);
-            if fd >= 0 {
-                let _ = calls::close(fd);
-            }
-        }
+        calls::close_present(self.0.iter().map(|fd| fd.load(Relaxed)));
     }
 }
 

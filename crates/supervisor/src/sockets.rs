@@ -129,7 +129,7 @@ pub fn open_files(runner: &Runner) -> Result<[i32; SOCKET_FILE_COUNT]> {
         match calls::openat(runner.procfs, path, libc::O_RDONLY, 0) {
             Ok(fd) => *file = fd,
             Err(errno) => {
-                close_files(files);
+                calls::close_present(files);
                 return Err(errno);
             }
         }
@@ -143,15 +143,8 @@ pub fn prepare(runner: &Runner) -> Result<()> {
     let are_small = limit_buffers(runner);
     let files = open_files(runner)?;
     let sent = send_files(runner, files, are_small);
-    close_files(files);
+    calls::close_present(files);
     sent
-}
-
-/// Closes those of the files that are open.
-fn close_files(files: [i32; SOCKET_FILE_COUNT]) {
-    for file in files.into_iter().filter(|&file| file >= 0) {
-        let _ = calls::close(file);
-    }
 }
 
 /// Sends the supervisor the files of [`open_files`] for the next run.

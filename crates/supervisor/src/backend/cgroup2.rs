@@ -308,12 +308,8 @@ impl Runner {
     }
 
     pub fn clean(&self) {
-        for place in self.all() {
-            let fd = place.swap(-1, Relaxed);
-            if fd >= 0 {
-                let _ = calls::close(fd);
-            }
-        }
+        let places = self.all().into_iter();
+        calls::close_present(places.map(|place| place.swap(-1, Relaxed)));
         // A dead process can keep a cgroup busy for a moment, and another process may have been
         // moved into it. Cgroups that cannot be removed now are tried again after the next runs.
         let newest = self.generation.load(Relaxed);

@@ -432,7 +432,7 @@ impl Runner {
         while let Ok(old) = calls::receive(keeper, &mut [0; 1], libc::MSG_DONTWAIT)
             && old.length > 0
         {
-            close_all(&old.descriptors);
+            calls::close_present(old.descriptors);
         }
         calls::send(keeper, &[what]).map_err(failed)?;
         let mut answer = [0; 1];
@@ -446,7 +446,7 @@ impl Runner {
             || answer != [what]
             || received.descriptors.iter().take(least).any(|&fd| fd < 0)
         {
-            close_all(&received.descriptors);
+            calls::close_present(received.descriptors);
             return Err(failed(Errno(libc::EPIPE)));
         }
         Ok(received)
@@ -505,7 +505,7 @@ impl Runner {
             }
         }
         let entered = self.enter(join);
-        close_all(&fresh.descriptors);
+        calls::close_present(fresh.descriptors);
         entered
     }
 
@@ -564,12 +564,6 @@ pub const RENEW: u8 = b'N';
 pub const RENEW_MEMORY: u8 = b'E';
 /// Runner to keeper: the runner has moved to the new pids cgroup.
 pub const RENEWED: u8 = b'M';
-
-fn close_all(descriptors: &[i32]) {
-    for &fd in descriptors.iter().filter(|&&fd| fd >= 0) {
-        let _ = calls::close(fd);
-    }
-}
 
 fn write_limit(fd: i32, value: u64) -> crate::sys::Result<()> {
     match value {

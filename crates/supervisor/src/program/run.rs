@@ -53,9 +53,7 @@ impl Init<'_> {
             shared.start.set(Start::default());
             let _ = calls::kill(copy.pid1, libc::SIGKILL);
         }
-        for fd in received.descriptors.into_iter().filter(|&fd| fd >= 0) {
-            let _ = calls::close(fd);
-        }
+        calls::close_present(received.descriptors);
         self.watch(copy, &mut end);
         self.finish(copy, &launch, end)
     }

@@ -250,6 +250,13 @@ pub fn wait_readable(fds: [i32; 2], timeout_ns: Option<u64>) -> [bool; 2] {
     polls.map(|poll| poll.revents != 0)
 }
 
+/// Closes those descriptors that are not -1, which stands for a missing one.
+pub fn close_present(descriptors: impl IntoIterator<Item = i32>) {
+    for fd in descriptors.into_iter().filter(|&fd| fd >= 0) {
+        let _ = close(fd);
+    }
+}
+
 /// Closes all descriptors that are not in `keep`. If this fails, the caller must exit, because the
 /// open descriptors belong to other runners or to the client.
 pub fn close_all_but(mut keep: Vec<i32>) -> Result<()> {
