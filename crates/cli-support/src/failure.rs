@@ -3,6 +3,7 @@
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, makedev};
 use std::fmt;
 use std::os::fd::AsFd;
+use std::process::ExitCode;
 
 /// Exit status if the sandbox failed or an option is wrong, as in timeout(1) and docker-run(1).
 pub const SANDBOX: u8 = 125;
@@ -128,6 +129,17 @@ pub fn unwritten(error: std::io::Error) -> Failure {
 pub fn complain(line: impl fmt::Display) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// The exit status of a command. Prints its failure after the name of the program, unless the
+/// reader closed standard output.
+pub fn exit_status(program: &str, outcome: Result<ExitCode, Failure>) -> ExitCode {
+    outcome.unwrap_or_else(|failure| {
+        if failure.status != UNREAD {
+            complain(format_args!("{program}: {failure}"));
+        }
+        ExitCode::from(failure.status)
+    })
 }
 
 /// Joins the lines of a string, so that a log has one line for each event.

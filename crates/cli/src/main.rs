@@ -43,7 +43,7 @@ mod values;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use companion::Companion;
-use failure::{Failure, answer, complain};
+use failure::{Failure, answer};
 use millibox_cli_support::{failure, machine, man, signals};
 use std::process::ExitCode;
 
@@ -155,12 +155,7 @@ fn run_command() -> ExitCode {
 
 /// Prints a failure and returns its exit status.
 fn exit_status(outcome: Result<ExitCode, Failure>) -> ExitCode {
-    outcome.unwrap_or_else(|failure| {
-        if failure.status != failure::UNREAD {
-            complain(format_args!("millibox: {failure}"));
-        }
-        ExitCode::from(failure.status)
-    })
+    failure::exit_status("millibox", outcome)
 }
 
 fn completions(shell: Shell) -> Result<ExitCode, Failure> {

@@ -161,12 +161,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return usage::report(PROGRAM, &error),
     };
-    run(&args).unwrap_or_else(|failure| {
-        if failure.status != failure::UNREAD {
-            complain(format_args!("{PROGRAM}: {failure}"));
-        }
-        ExitCode::from(failure.status)
-    })
+    failure::exit_status(PROGRAM, run(&args))
 }
 
 fn run(args: &Args) -> Result<ExitCode, Failure> {

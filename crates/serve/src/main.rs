@@ -25,7 +25,7 @@ mod scratch;
 use clap::{CommandFactory, Parser};
 use link::Link;
 use millibox::{Builder, Supervisor};
-use millibox_cli_support::failure::{Failure, UNREAD, complain, say};
+use millibox_cli_support::failure::{Failure, exit_status, say};
 use millibox_cli_support::{machine, man, usage};
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_service::{Config, Interfaces, Listen, Server, Sockets, Stage};
@@ -123,12 +123,7 @@ fn main() -> ExitCode {
         (None, Ok(cli)) => run(&cli),
         (None, Err(error)) => return usage::report(PROGRAM, &error),
     };
-    outcome.unwrap_or_else(|failure| {
-        if failure.status != UNREAD {
-            complain(format_args!("{PROGRAM}: {failure}"));
-        }
-        ExitCode::from(failure.status)
-    })
+    exit_status(PROGRAM, outcome)
 }
 
 /// Started by root, this process starts the service as a child; see [`parent`].

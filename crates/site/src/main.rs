@@ -60,7 +60,7 @@ use judging::queue::{DatabaseQueue, LEASE, SiteQueue};
 use judging::{fleet, languages};
 use limits::Limits;
 use millibox::Supervisor;
-use millibox_cli_support::failure::{Failure, complain, say};
+use millibox_cli_support::failure::{Failure, exit_status, say};
 use millibox_cli_support::{machine, man};
 use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
@@ -293,25 +293,10 @@ impl OidcArgs {
 fn main() -> ExitCode {
     let outcome = man::written(Cli::command()).unwrap_or_else(|| {
         let cli = Cli::parse();
-        start_log();
+        millibox_worker::log::start("info,sqlx::postgres::notice=warn,async_nats=warn");
         run(&cli)
     });
-    outcome.unwrap_or_else(|failure| {
-        complain(format_args!("millibox site: {failure}"));
-        ExitCode::from(failure.status)
-    })
-}
-
-fn start_log() {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("MILLIBOX_LOG");
-    let filter = filter
-        .unwrap_or_else(|_| EnvFilter::new("info,sqlx::postgres::notice=warn,async_nats=warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .init();
+    exit_status("millibox site", outcome)
 }
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {

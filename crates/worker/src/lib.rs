@@ -12,6 +12,7 @@
 //! | [`stops`] | stops work that runs in this process |
 //! | [`turns`] | lets workers and jobs that measure take turns on a CPU |
 //! | [`cpus`] | CPUs of threads |
+//! | [`log`] | the log of a program that judges |
 //! | [`connection`] | the connection to a NATS server, and files with keys |
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ pub mod archive;
 pub mod connection;
 pub mod cpus;
 pub mod judging;
+pub mod log;
 pub mod outcome;
 pub mod stops;
 pub mod turns;

@@ -18,7 +18,7 @@ mod store;
 use clap::{CommandFactory, Parser};
 use futures_util::StreamExt;
 use millibox::Builder;
-use millibox_cli_support::failure::{Failure, complain, say};
+use millibox_cli_support::failure::{Failure, exit_status, say};
 use millibox_cli_support::{machine, man};
 use millibox_fleet::class::Class;
 use millibox_fleet::message::{self, Stop};
@@ -30,6 +30,7 @@ use millibox_languages::suite::Suites;
 use millibox_worker::connection::{Credentials, Server};
 use millibox_worker::cpus;
 use millibox_worker::judging::{self, WorkerContext};
+use millibox_worker::log;
 use millibox_worker::stops::Stops;
 use millibox_worker::turns::Turns;
 use remote::{Accepted, RemoteQueue};
@@ -93,24 +94,10 @@ struct Cli {
 fn main() -> ExitCode {
     let outcome = man::written(Cli::command()).unwrap_or_else(|| {
         let cli = Cli::parse();
-        start_log();
+        log::start("info,async_nats=warn");
         run(&cli)
     });
-    outcome.unwrap_or_else(|failure| {
-        complain(format_args!("{PROGRAM}: {failure}"));
-        ExitCode::from(failure.status)
-    })
-}
-
-fn start_log() {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("MILLIBOX_LOG");
-    let filter = filter.unwrap_or_else(|_| EnvFilter::new("info,async_nats=warn"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .init();
+    exit_status(PROGRAM, outcome)
 }
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
