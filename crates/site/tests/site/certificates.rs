@@ -1,24 +1,12 @@
 //! Certificates to print after a contest.
 
 use crate::RIGHT;
-use crate::support::contest::{Contest, contestant, first_admin, make_contest, submit};
+use crate::support::contest::{contestant, first_admin, make_contest, set_round, submit};
 use crate::support::{Browser, Site, result_of};
 
 const PAST: &str = "2001-01-01T00:00";
 const OVER: &str = "2001-01-01T01:00";
 const FUTURE: &str = "2999-01-01T00:00";
-
-fn set_round(admin: &mut Browser, contest: &Contest, ends: &str, full_results: &str) {
-    let fields = [
-        ("name", "Final-Round"),
-        ("begins", PAST),
-        ("ends", ends),
-        ("full_results", full_results),
-        ("ranking_from", ""),
-    ];
-    let answer = admin.post(&format!("/rounds/{}", contest.round), &fields);
-    assert_eq!(answer.status, 303, "{answer:#?}");
-}
 
 /// The number of certificates on a page.
 fn count(page: &str) -> usize {
@@ -49,14 +37,14 @@ fn certificates_are_printed_after_the_full_results() {
     let path = format!("{root}/certificates");
     let ranking = format!("{root}/ranking");
     for (ends, full) in [("", ""), (OVER, FUTURE), (FUTURE, FUTURE)] {
-        set_round(&mut admin, &contest, ends, full);
+        set_round(&mut admin, contest.round, "Final-Round", [PAST, ends, full]);
         assert_eq!(bob.get(&path).status, 404, "{ends} {full}");
         let page = admin.get(&path);
         assert_eq!((page.status, count(&page.body)), (200, 0), "{page:#?}");
         let shown = admin.get(&ranking).body;
         assert!(!shown.contains("/certificates"), "{shown}");
     }
-    set_round(&mut admin, &contest, OVER, OVER);
+    set_round(&mut admin, contest.round, "Final-Round", [PAST, OVER, OVER]);
     let own = bob.get(&path).body;
     assert_eq!(count(&own), 1, "{own}");
     for part in ["bob", "Cup", "Final-Round", "Place 1 of 2"] {
@@ -95,7 +83,7 @@ fn certificates_are_printed_after_the_full_results() {
     assert_eq!(admin.post(&round, &hidden).status, 303);
     assert_eq!(bob.get(&path).status, 404);
     assert_eq!(count(&admin.get(&path).body), 2);
-    set_round(&mut admin, &contest, OVER, OVER);
+    set_round(&mut admin, contest.round, "Final-Round", [PAST, OVER, OVER]);
     assert_eq!(count(&bob.get(&path).body), 1);
 
     // Out of competition: without a place. Disqualified: none.

@@ -2,7 +2,7 @@
 //! do with users of others.
 
 use super::accounts::{element, new_user, sign_in, user_id};
-use super::support::contest::{contest_with, submit};
+use super::support::contest::{contest_with, set_round, submit};
 use super::support::{Answer, Browser, Site, archive, files_of_sum, with_each};
 use super::{RIGHT, first_admin};
 
@@ -283,15 +283,8 @@ fn solution_of_homework_is_closed_until_a_round_with_the_problem_is_over() {
         assert_eq!(tea.get(&editorial).status, 200);
         let contest = contest_with(&mut tea, id);
         assert_eq!(ala.get(&editorial).status, 404, "while the round runs");
-        let fields = [
-            ("name", "Round"),
-            ("begins", "2001-01-01T00:00"),
-            ("ends", "2001-01-01T01:00"),
-            ("full_results", ""),
-            ("ranking_from", ""),
-        ];
-        let round = format!("/rounds/{}", contest.round);
-        assert_eq!(tea.post(&round, &fields).status, 303);
+        let times = ["2001-01-01T00:00", "2001-01-01T01:00", ""];
+        set_round(&mut tea, contest.round, "Round", times);
         assert_eq!(ala.get(&editorial).status, 200);
     });
 }

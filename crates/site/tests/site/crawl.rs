@@ -3,7 +3,7 @@
 //! them.
 
 use crate::api::token;
-use crate::support::contest::attach;
+use crate::support::contest::{attach, set_round};
 use crate::support::{Browser, Site, archive, with_each};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -220,19 +220,6 @@ fn assert_changes(answers: &BTreeMap<String, String>, contest: i64, secrets: &[&
     for secret in secrets {
         assert!(finds(answers, secret).contains(&path.as_str()), "{secret}");
     }
-}
-
-/// The times of a round: start, end, full results. The ranking is shown from the start.
-fn set_round(admin: &mut Browser, round: i64, name: &str, [begins, ends, full]: [&str; 3]) {
-    let fields = [
-        ("name", name),
-        ("begins", begins),
-        ("ends", ends),
-        ("full_results", full),
-        ("ranking_from", ""),
-    ];
-    let answer = admin.post(&format!("/rounds/{round}"), &fields);
-    assert_eq!(answer.status, 303, "{answer:#?}");
 }
 
 fn set_rules(admin: &mut Browser, round: i64, mode: &str, freeze: &str) {

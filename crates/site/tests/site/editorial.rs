@@ -1,7 +1,9 @@
 //! Samples to copy and to download, and hints and solutions, which open after the contest.
 
 use crate::accounts::{new_user, user_id};
-use crate::support::contest::{Contest, contest_with, contestant, first_admin, make_contest_of};
+use crate::support::contest::{
+    Contest, contest_with, contestant, first_admin, make_contest_of, set_round,
+};
 use crate::support::{Browser, Site, archive, files_of_sum, with_each};
 
 const SOLUTION: &str = "solution-of-sum-4d1f";
@@ -23,19 +25,6 @@ pub fn package() -> Vec<u8> {
         ("solution/notes.txt", "notes-of-the-author"),
     ]);
     archive(&files)
-}
-
-/// Sets the end of a round.
-fn set_end(admin: &mut Browser, round: i64, ends: &str) {
-    let fields = [
-        ("name", "Round"),
-        ("begins", PAST),
-        ("ends", ends),
-        ("full_results", ""),
-        ("ranking_from", ""),
-    ];
-    let answer = admin.post(&format!("/rounds/{round}"), &fields);
-    assert_eq!(answer.status, 303, "{answer:#?}");
 }
 
 /// The addresses below which a browser finds hints and solutions, of the problem in the contest and
@@ -108,12 +97,17 @@ fn hints_and_solutions_open_after_every_round_of_the_problem() {
         let mut bob = contestant(&site, &mut admin, &contest, "bob");
         let [in_contest, outside] = roots(&contest);
         for ends in ["", "2999-01-01T00:00"] {
-            set_end(&mut admin, contest.round, ends);
+            set_round(&mut admin, contest.round, "Round", [PAST, ends, ""]);
             assert_closed(&mut bob, &contest);
             assert_open(&mut admin, &in_contest);
             assert_open(&mut admin, &outside);
         }
-        set_end(&mut admin, contest.round, "2001-01-01T01:00");
+        set_round(
+            &mut admin,
+            contest.round,
+            "Round",
+            [PAST, "2001-01-01T01:00", ""],
+        );
         assert_open(&mut bob, &in_contest);
         // The problem itself is private.
         assert_eq!(bob.get(&format!("{outside}/editorial")).status, 404);
@@ -122,7 +116,12 @@ fn hints_and_solutions_open_after_every_round_of_the_problem() {
         // The same problem is in a round that has not begun.
         let later = contest_with(&mut admin, contest.package);
         assert_closed(&mut bob, &contest);
-        set_end(&mut admin, later.round, "2001-01-01T01:00");
+        set_round(
+            &mut admin,
+            later.round,
+            "Round",
+            [PAST, "2001-01-01T01:00", ""],
+        );
         assert_open(&mut bob, &in_contest);
 
         // Everyone sees a public problem.
@@ -142,13 +141,23 @@ fn staff_of_a_contest_waits_for_contests_of_others() {
         let fields = [("name", "Sum"), ("visibility", "public")];
         let path = format!("/problems/{}/edit", contest.package);
         assert_eq!(admin.post(&path, &fields).status, 303);
-        set_end(&mut admin, contest.round, "2999-01-01T00:00");
+        set_round(
+            &mut admin,
+            contest.round,
+            "Round",
+            [PAST, "2999-01-01T00:00", ""],
+        );
         // The contestant manages another contest with the same problem.
         let own = contest_with(&mut admin, contest.package);
         let fields = [("login", "bob"), ("role", "moderator")];
         let path = format!("/contests/{}/members", own.id);
         assert_eq!(admin.post(&path, &fields).status, 303);
-        set_end(&mut admin, own.round, "2999-01-01T00:00");
+        set_round(
+            &mut admin,
+            own.round,
+            "Round",
+            [PAST, "2999-01-01T00:00", ""],
+        );
         let root = format!("/round-problems/{}", own.problem);
         assert_eq!(bob.get(&root).status, 200);
         assert!(!bob.get(&root).body.contains("/editorial"));
@@ -156,7 +165,12 @@ fn staff_of_a_contest_waits_for_contests_of_others() {
             let found = bob.get(&format!("{root}/editorial{file}"));
             assert_eq!(found.status, 404, "{file}: {found:#?}");
         }
-        set_end(&mut admin, contest.round, "2001-01-01T01:00");
+        set_round(
+            &mut admin,
+            contest.round,
+            "Round",
+            [PAST, "2001-01-01T01:00", ""],
+        );
         assert_open(&mut bob, &root);
     });
 }
@@ -167,7 +181,12 @@ fn contests_of_others_do_not_close_a_public_editorial() {
         let mut admin = first_admin(&site);
         let contest = make_contest_of(&mut admin, &package());
         let mut bob = contestant(&site, &mut admin, &contest, "bob");
-        set_end(&mut admin, contest.round, "2001-01-01T01:00");
+        set_round(
+            &mut admin,
+            contest.round,
+            "Round",
+            [PAST, "2001-01-01T01:00", ""],
+        );
         let [in_contest, outside] = roots(&contest);
         let visible_to = |admin: &mut Browser, visibility| {
             let fields = [("name", "Sum"), ("visibility", visibility)];
@@ -183,7 +202,7 @@ fn contests_of_others_do_not_close_a_public_editorial() {
         let other = contest_with(&mut tom, contest.package);
         let mut carol = contestant(&site, &mut tom, &other, "carol");
         for ends in ["", "2999-01-01T00:00"] {
-            set_end(&mut tom, other.round, ends);
+            set_round(&mut tom, other.round, "Round", [PAST, ends, ""]);
             assert_open(&mut bob, &in_contest);
             assert_open(&mut bob, &outside);
             assert_open(&mut Browser::new(&site), &outside);
@@ -193,7 +212,7 @@ fn contests_of_others_do_not_close_a_public_editorial() {
         // The owner lets teachers use a problem for contests, so a round with an end counts.
         visible_to(&mut admin, "contest_only");
         assert_closed(&mut bob, &contest);
-        set_end(&mut tom, other.round, "");
+        set_round(&mut tom, other.round, "Round", [PAST, "", ""]);
         assert_open(&mut bob, &in_contest);
         assert_closed(&mut carol, &other);
     });

@@ -3,26 +3,13 @@
 use super::editorial::package;
 use super::opening::after;
 use super::rounds::{Cup, user};
-use super::support::contest::{contest_with, contestant, first_admin, make_contest_of};
+use super::support::contest::{contest_with, contestant, first_admin, make_contest_of, set_round};
 use super::support::{Browser, with_each};
 use super::{HALF, RIGHT};
 
 const PAST: &str = "2001-01-01T00:00";
 const LATER: &str = "2001-01-01T01:00";
 const FUTURE: &str = "2999-01-01T00:00";
-
-/// Sets the end and the full results of a round that began long ago.
-fn set_times(admin: &mut Browser, cup: &Cup, ends: &str, full_results: &str) {
-    let fields = [
-        ("name", "Round"),
-        ("begins", PAST),
-        ("ends", ends),
-        ("full_results", full_results),
-        ("ranking_from", ""),
-    ];
-    let answer = admin.post(&format!("/rounds/{}", cup.round), &fields);
-    assert_eq!(answer.status, 303, "{answer:#?}");
-}
 
 /// Sends a source for practice.
 fn practise(browser: &mut Browser, cup: &Cup, source: &[u8]) -> (u16, Option<String>) {
@@ -52,7 +39,7 @@ fn practice_opens_when_everything_is_public_and_changes_no_ranking() {
             (LATER, "", true),
         ];
         for (ends, full_results, expected) in table {
-            set_times(&mut admin, &cup, ends, full_results);
+            set_round(&mut admin, cup.round, "Round", [PAST, ends, full_results]);
             for browser in [&mut bob, &mut eve] {
                 assert_eq!(is_offered(browser), expected, "{ends} {full_results}");
             }
@@ -115,7 +102,7 @@ fn practice_opens_when_everything_is_public_and_changes_no_ranking() {
         ];
         let answer = admin.post(&format!("/participants/{number}"), &fields);
         assert_eq!(answer.status, 303, "{answer:#?}");
-        set_times(&mut admin, &cup, &after(0), "");
+        set_round(&mut admin, cup.round, "Round", [PAST, &after(0), ""]);
         assert!(!is_offered(&mut eve));
         assert_eq!(practise(&mut eve, &cup, RIGHT).0, 403);
     });
@@ -138,11 +125,11 @@ fn virtual_participation_has_its_own_clock_and_row() {
         let path = format!("/rounds/{}/virtual", cup.round);
         let editorial = format!("/round-problems/{}/editorial", cup.problem);
         for (ends, full_results) in [("", ""), (FUTURE, ""), (LATER, FUTURE)] {
-            set_times(&mut admin, &cup, ends, full_results);
+            set_round(&mut admin, cup.round, "Round", [PAST, ends, full_results]);
             assert_eq!(eve.get(&path).status, 403, "{ends} {full_results}");
             assert_eq!(eve.post(&path, &[]).status, 403, "{ends} {full_results}");
         }
-        set_times(&mut admin, &cup, LATER, "");
+        set_round(&mut admin, cup.round, "Round", [PAST, LATER, ""]);
         let overview = eve.get(&format!("/contests/{}", cup.contest)).body;
         assert!(overview.contains(&format!("href=\"{path}\"")), "{overview}");
         assert_eq!(
@@ -189,7 +176,7 @@ fn virtual_participation_has_its_own_clock_and_row() {
             round: other.round,
             problem: other.problem,
         };
-        set_times(&mut admin, &over, LATER, "");
+        set_round(&mut admin, over.round, "Round", [PAST, LATER, ""]);
         assert_eq!(practise(&mut eve, &cup, RIGHT).0, 303);
         // After an early end, the page shows the final ranking, and a new start is possible.
         assert_eq!(eve.post(&format!("{path}/end"), &[]).status, 303);
@@ -212,7 +199,7 @@ fn virtual_participation_has_its_own_clock_and_row() {
         assert_eq!(answer.status, 303, "{answer:#?}");
         assert!(!eve.get(&path).body.contains("<table"), "no ranking");
         // When the round runs again, the page is closed.
-        set_times(&mut admin, &cup, FUTURE, "");
+        set_round(&mut admin, cup.round, "Round", [PAST, FUTURE, ""]);
         assert_eq!(eve.get(&path).status, 403);
     });
 }
@@ -223,7 +210,7 @@ fn practice_waits_for_all_results_of_other_rounds() {
         let mut admin = first_admin(&site);
         let cup = Cup::new(&mut admin);
         let mut bob = user(&site, "bob");
-        set_times(&mut admin, &cup, LATER, "");
+        set_round(&mut admin, cup.round, "Round", [PAST, LATER, ""]);
         // The first problem of the site.
         let other = contest_with(&mut admin, 1);
         let other = Cup {
@@ -232,7 +219,12 @@ fn practice_waits_for_all_results_of_other_rounds() {
             problem: other.problem,
         };
         for (full_results, expected) in [(FUTURE, 403), ("", 303)] {
-            set_times(&mut admin, &other, LATER, full_results);
+            set_round(
+                &mut admin,
+                other.round,
+                "Round",
+                [PAST, LATER, full_results],
+            );
             assert_eq!(
                 practise(&mut bob, &cup, RIGHT).0,
                 expected,

@@ -2,7 +2,7 @@
 
 use crate::RIGHT;
 use crate::api::{Program, token};
-use crate::support::contest::first_admin;
+use crate::support::contest::{first_admin, set_round};
 use crate::support::{Browser, Site, archive, files_of_sum, with_each};
 use serde_json::Value;
 use std::time::Duration;
@@ -479,15 +479,8 @@ fn problems_are_seen_and_solved_by_the_clock_of_the_participant() {
         fields[3].1 = "525600";
         assert_eq!(admin.post(&path, &fields).status, 303);
         assert_eq!(bob.get(&problem).status, 200, "a year after the start");
-        let fields = [
-            ("name", "Round"),
-            ("begins", "2001-01-01T00:00"),
-            ("ends", "2001-01-01T01:00"),
-            ("full_results", ""),
-            ("ranking_from", ""),
-        ];
-        let round = format!("/rounds/{}", cup.round);
-        assert_eq!(admin.post(&round, &fields).status, 303);
+        let times = ["2001-01-01T00:00", "2001-01-01T01:00", ""];
+        set_round(&mut admin, cup.round, "Round", times);
         assert_eq!(
             cup.try_to_submit(&mut bob, RIGHT).0,
             403,

@@ -132,3 +132,16 @@ pub fn first_admin(site: &Site) -> Browser {
     admin.sign_up(site.setup.as_deref().expect("a link"), "ada");
     admin
 }
+
+/// Sets the times of a round: start, end, full results. The ranking is shown from the start.
+pub fn set_round(admin: &mut Browser, round: i64, name: &str, [begins, ends, full]: [&str; 3]) {
+    let fields = [
+        ("name", name),
+        ("begins", begins),
+        ("ends", ends),
+        ("full_results", full),
+        ("ranking_from", ""),
+    ];
+    let answer = admin.post(&format!("/rounds/{round}"), &fields);
+    assert_eq!(answer.status, 303, "{answer:#?}");
+}
