@@ -208,35 +208,6 @@ fn namespaces(supervisor: &Supervisor, script: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn namespace_is_kept_until_a_run_asks_for_a_socket() {
-    let supervisor = start(builder().slots(1));
-    let kept = namespaces(&supervisor, "true").len();
-    if kept == 20 {
-        return skip("the kernel gives the zygote no seccomp listener");
-    }
-    // Each runner of the slot has one.
-    assert!(kept <= 4, "{kept}");
-    if !std::path::Path::new("/usr/bin/perl").exists() {
-        return skip("perl is not installed");
-    }
-    // AF_INET and AF_INET6, streams and datagrams.
-    for arguments in ["2, 1, 0", "2, 2, 0", "10, 1, 0", "10, 2, 0"] {
-        let script = format!("perl -e 'socket(my $socket, {arguments}) or die'");
-        let found = namespaces(&supervisor, &script).len();
-        // The kernel soon uses the number of a namespace again.
-        assert!(found > 8, "{arguments}: {found}");
-    }
-    // A Unix socket, and one of AF_PACKET, which the policy refuses.
-    for script in [
-        "socket(my $socket, 1, 1, 0) or die",
-        "socket(my $socket, 17, 3, 0) and die",
-    ] {
-        let found = namespaces(&supervisor, &format!("perl -e '{script}'")).len();
-        assert!(found <= 4, "{script}: {found}");
-    }
-}
-
-#[test]
 fn no_setting_of_the_network_can_be_changed() {
     let supervisor = supervisor();
     for network in [Network::None, Network::Loopback] {
@@ -258,5 +229,39 @@ fn no_setting_of_the_network_can_be_changed() {
             "{network:?}: {text}"
         );
         assert_eq!(writable, "", "{network:?}");
+    }
+}
+
+/// On a busy machine a runner may leave a namespace whose Unix sockets take long to close.
+mod alone {
+    use super::*;
+
+    #[test]
+    fn namespace_is_kept_until_a_run_asks_for_a_socket() {
+        let supervisor = start(builder().slots(1));
+        let kept = namespaces(&supervisor, "true").len();
+        if kept == 20 {
+            return skip("the kernel gives the zygote no seccomp listener");
+        }
+        // Each runner of the slot has one.
+        assert!(kept <= 4, "{kept}");
+        if !std::path::Path::new("/usr/bin/perl").exists() {
+            return skip("perl is not installed");
+        }
+        // AF_INET and AF_INET6, streams and datagrams.
+        for arguments in ["2, 1, 0", "2, 2, 0", "10, 1, 0", "10, 2, 0"] {
+            let script = format!("perl -e 'socket(my $socket, {arguments}) or die'");
+            let found = namespaces(&supervisor, &script).len();
+            // The kernel soon uses the number of a namespace again.
+            assert!(found > 8, "{arguments}: {found}");
+        }
+        // A Unix socket, and one of AF_PACKET, which the policy refuses.
+        for script in [
+            "socket(my $socket, 1, 1, 0) or die",
+            "socket(my $socket, 17, 3, 0) and die",
+        ] {
+            let found = namespaces(&supervisor, &format!("perl -e '{script}'")).len();
+            assert!(found <= 4, "{script}: {found}");
+        }
     }
 }
