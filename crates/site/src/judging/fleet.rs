@@ -11,6 +11,7 @@
 use super::live::Change;
 use super::queue::{Claimed, POLL_INTERVAL, QueueError};
 use crate::app::App;
+use crate::core::pool::Pool;
 use crate::core::time::Time;
 use crate::db::fleet_worker::{self, FleetWorker};
 use crate::db::judgement::{Held, Remote};
@@ -27,13 +28,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
-use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-/// The maximum number of requests that the site serves at the same time. Each free slot of a worker
-/// has one request that waits.
-const MAX_REQUESTS: usize = 2048;
+/// The requests that the site serves at the same time, of all workers and of one. Each of up to 256
+/// slots of a worker has one request that waits for a task or is about its judgement, and few more.
+const REQUESTS: (usize, usize) = (2048, 768);
 
 /// Why the site cannot serve workers.
 #[derive(Debug, thiserror::Error)]
@@ -85,18 +86,27 @@ pub async fn serve(app: Arc<App>, client: Client) -> Result<(), FleetError> {
 }
 
 async fn reply_to_all(app: Arc<App>, client: Client, mut requests: Subscriber) {
-    let permits = Arc::new(Semaphore::new(MAX_REQUESTS));
+    let places = Pool::new(REQUESTS.0, REQUESTS.1);
     while let Some(request) = requests.next().await {
-        let permit = permits.clone().try_acquire_owned();
+        // A request under a different subject has no reply.
+        let Some(worker) = subject::worker_of_request(&request.subject) else {
+            continue;
+        };
+        let lost = CancellationToken::new();
+        let place = places.take(worker, &lost);
         let (app, client) = (app.clone(), client.clone());
-        match permit {
-            Ok(permit) => {
+        let busy = Reply::Rejected(Rejection::Busy);
+        match place {
+            Some(place) => {
                 tokio::spawn(async move {
-                    reply_to(&app, &client, &request).await;
-                    drop(permit);
+                    tokio::select! {
+                        () = reply_to(&app, &client, &request) => {}
+                        () = lost.cancelled() => answer(&client, &request, &busy).await,
+                    }
+                    drop(place);
                 });
             }
-            Err(_) => answer(&client, &request, &Reply::Rejected(Rejection::Busy)).await,
+            None => answer(&client, &request, &busy).await,
         }
     }
 }
