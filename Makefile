@@ -239,7 +239,7 @@ dist: export RUSTFLAGS = --remap-path-prefix=$(CURDIR)=/millibox \
 	--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 dist: ## pack everything into dist: a Debian package, an archive, a wheel, symbols, checksums
 	@$(need) dpkg-deb=dpkg g++=g++ git=git python3=python3 xz=xz-utils
-	@$(MAKE) --no-print-directory build site
+	@$(MAKE) --no-print-directory build site worker
 	@$(MAKE) --no-print-directory python PROFILE=$(PROFILE)
 	@PROFILE=$(PROFILE) packaging/dist '$(built)'
 	@cp "$$(ls -t '$(python)'/*.whl | head -n 1)" dist && cd dist && \
