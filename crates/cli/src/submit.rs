@@ -45,6 +45,9 @@ pub struct Args {
     /// The label of a problem in the contest or, without --contest, the number of a problem
     #[arg(long, value_name = "PROBLEM")]
     problem: String,
+    /// Submit for practice, after the round
+    #[arg(long, requires = "contest")]
+    practice: bool,
     /// The language [default: determined by the file's extension]
     #[arg(
         long,
@@ -78,6 +81,8 @@ struct New<'a> {
     round_problem: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<i64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    practice: bool,
     language: &'a str,
     file_name: &'a str,
     source: &'a str,
@@ -154,6 +159,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let new = New {
         round_problem,
         problem,
+        practice: args.practice,
         language: &args.language,
         file_name: name.unwrap_or_default(),
         source: &source,

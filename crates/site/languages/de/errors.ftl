@@ -139,7 +139,7 @@ mistake-unknown-user = Es gibt keinen Benutzer mit diesem Benutzernamen.
 mistake-unknown-login = Es gibt keinen Benutzer „{ $login }“.
 mistake-unknown-visibility = Diese Sichtbarkeit ist unbekannt.
 mistake-unknown-role = Diese Rolle ist unbekannt.
-mistake-submission-target = Geben Sie entweder round_problem oder problem an.
+mistake-submission-target = Geben Sie entweder round_problem oder problem an. practice setzt round_problem voraus.
 mistake-label-taken =
     Eine andere Aufgabe dieser Runde hat das Kürzel { $label }. Groß- und Kleinschreibung und
     Leerzeichen zählen nicht.

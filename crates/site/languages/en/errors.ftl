@@ -118,7 +118,7 @@ mistake-unknown-user = There is no user with this login.
 mistake-unknown-login = There is no user "{ $login }".
 mistake-unknown-visibility = The visibility is unknown.
 mistake-unknown-role = The role is unknown.
-mistake-submission-target = Name either round_problem or problem.
+mistake-submission-target = Name either round_problem or problem. practice requires round_problem.
 mistake-label-taken =
     Another problem of this round has the label { $label }. Case and spaces do not count.
 mistake-time = "{ $text }" is not a time.

@@ -126,7 +126,7 @@ mistake-unknown-user = Nie ma użytkownika o tym loginie.
 mistake-unknown-login = Nie ma użytkownika „{ $login }”.
 mistake-unknown-visibility = Nieznany rodzaj widoczności.
 mistake-unknown-role = Nieznana rola.
-mistake-submission-target = Podaj albo round_problem, albo problem.
+mistake-submission-target = Podaj albo round_problem, albo problem. practice wymaga round_problem.
 mistake-label-taken =
     Inne zadanie tej rundy ma oznaczenie { $label }. Wielkość liter i odstępy nie mają znaczenia.
 mistake-time = „{ $text }” nie jest czasem.

@@ -1,5 +1,6 @@
 //! The interface for programs.
 
+use super::support::contest::set_round;
 use super::support::{Answer, Browser, Site};
 use super::{RIGHT, contestant, first_admin, make_contest, with_each};
 use serde_json::{Value, json};
@@ -45,7 +46,7 @@ impl Program<'_> {
         (answer.status, value)
     }
 
-    fn wait(&self, path: &str) -> Value {
+    pub fn wait(&self, path: &str) -> Value {
         let end = Instant::now() + Duration::from_secs(120);
         loop {
             let (status, value) = self.get(path);
@@ -299,6 +300,17 @@ fn command_submits_and_shows_tests() {
     ];
     let ran = site.submit("right.py", &unknown, &[]);
     assert_eq!(ran.code, Some(125), "{ran:#?}");
+    // The round is still open.
+    let ran = site.submit("right.py", &target, &["--practice"]);
+    assert_eq!(ran.code, Some(125), "{ran:#?}");
+    set_round(
+        &mut admin,
+        contest.round,
+        "Round",
+        ["2001-01-01T00:00", "2001-01-01T01:00", ""],
+    );
+    let ran = site.submit("right.py", &target, &["--practice"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
     std::fs::write(site.path("token"), "0".repeat(64)).expect("a file");
     let ran = site.submit("right.py", &target, &[]);
     assert_eq!(ran.code, Some(125), "{ran:#?}");

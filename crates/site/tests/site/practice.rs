@@ -1,11 +1,13 @@
 //! Submissions for practice after a round.
 
+use super::api::{Program, token};
 use super::editorial::package;
 use super::opening::after;
 use super::rounds::{Cup, user};
 use super::support::contest::{contest_with, contestant, first_admin, make_contest_of, set_round};
-use super::support::{Browser, with_each};
+use super::support::{Browser, Site, with_each};
 use super::{HALF, RIGHT};
+use serde_json::{Value, json};
 
 const PAST: &str = "2001-01-01T00:00";
 const LATER: &str = "2001-01-01T01:00";
@@ -17,6 +19,28 @@ fn practise(browser: &mut Browser, cup: &Cup, source: &[u8]) -> (u16, Option<Str
     let fields = [("language", ""), ("practice", "1")];
     let answer = browser.upload(&path, &fields, ("a.py", source));
     (answer.status, answer.location)
+}
+
+/// Submits for practice through the API, when the round is over.
+fn program_practises(site: &Site, browser: &mut Browser, cup: &Cup) {
+    let program = Program {
+        site,
+        token: token(browser, "submit"),
+    };
+    let body = |target: &str, practice: bool| {
+        json!({target: cup.problem, "practice": practice, "file_name": "a.py",
+            "source": String::from_utf8_lossy(RIGHT)})
+    };
+    let send = |body: &Value| program.post("/submissions", "key", body);
+    assert_eq!(send(&body("round_problem", false)).0, 403);
+    let (status, mistake) = send(&body("problem", true));
+    assert_eq!(status, 422, "{mistake}");
+    let (status, sent) = send(&body("round_problem", true));
+    assert_eq!((status, &sent["practice"]), (201, &json!(true)), "{sent}");
+    let (_, again) = send(&body("round_problem", true));
+    assert_eq!(again["id"], sent["id"], "a request that is repeated");
+    let judged = program.wait(&format!("/submissions/{}", sent["id"]));
+    assert_eq!(judged["verdict"], "accepted", "{judged}");
 }
 
 #[test]
@@ -86,6 +110,7 @@ fn practice_opens_when_everything_is_public_and_changes_no_ranking() {
             late.body.contains("readonly") && late.body.contains("print("),
             "{late:#?}"
         );
+        program_practises(&site, &mut eve, &cup);
         assert!(!is_offered(&mut Browser::new(&site)));
         assert!(!is_offered(&mut admin));
         assert_eq!(practise(&mut admin, &cup, RIGHT).0, 403);

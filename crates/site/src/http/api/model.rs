@@ -337,6 +337,10 @@ pub struct NewSubmission {
     pub round_problem: Option<i64>,
     /// A problem outside contests.
     pub problem: Option<i64>,
+    /// Whether to submit to `round_problem` for practice, after the round. The submission counts in
+    /// no ranking of the round.
+    #[serde(default)]
+    pub practice: bool,
     /// The language; by default that of the file's extension.
     #[serde(default)]
     pub language: String,

@@ -180,11 +180,11 @@ pub async fn submit(
         ..Upload::default()
     };
     let session = &caller.session;
-    let id = match (sent.round_problem, sent.problem) {
-        (Some(id), None) => submit::send_to_round(&app, session, id, upload, key.as_deref()).await,
-        (None, Some(id)) => {
-            submit::send_to_problem(&app, session, id, upload, key.as_deref()).await
-        }
+    let key = key.as_deref();
+    let id = match (sent.round_problem, sent.problem, sent.practice) {
+        (Some(id), None, false) => submit::send_to_round(&app, session, id, upload, key).await,
+        (Some(id), None, true) => submit::send_for_practice(&app, session, id, upload, key).await,
+        (None, Some(id), false) => submit::send_to_problem(&app, session, id, upload, key).await,
         _ => Err(Mistake::SubmissionTarget.into()),
     }?;
     let (one, _, visible) = submissions::find(&app, session, id).await?;

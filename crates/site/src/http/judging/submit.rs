@@ -494,14 +494,23 @@ pub async fn to_round(
         return Ok((StatusCode::FORBIDDEN, page).into_response());
     }
     let submission = match is_practice {
-        true => practise(&app, &session, id, upload).await?,
+        true => send_for_practice(&app, &session, id, upload, None).await?,
         false => send_to_round(&app, &session, id, upload, None).await?,
     };
     to_submission(submission)
 }
 
 /// Sends a source to a problem of a round for practice. Returns the number of the submission.
-async fn practise(app: &App, session: &Session, id: i64, upload: Upload) -> Page<i64> {
+///
+/// # Errors
+/// The viewer may not do this now, or the source is not accepted.
+pub async fn send_for_practice(
+    app: &App,
+    session: &Session,
+    id: i64,
+    upload: Upload,
+    key: Option<&str>,
+) -> Page<i64> {
     let (view, problem) = ContestView::of_problem(app, session, id).await?;
     session.user_id()?;
     view.check_participant()?;
@@ -520,7 +529,7 @@ async fn practise(app: &App, session: &Session, id: i64, upload: Upload) -> Page
         priority: judgement::PRACTICE,
         kind: Kind::Practice,
     };
-    insert(app, session, sent, target, None).await
+    insert(app, session, sent, target, key).await
 }
 
 /// Sends a source to a problem of a round. Returns the number of the submission.
