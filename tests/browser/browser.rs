@@ -19,6 +19,8 @@ use url::{ParseError, Url};
 
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(60);
+/// The same for a whole test.
+const TEST_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The maximum size of a picture in the documentation, in bytes.
 const MAX_IMAGE_BYTES: u64 = 100 << 10;
@@ -161,7 +163,7 @@ pub fn with_browser(options: Options, config: &str, test: impl AsyncFnOnce(&Brow
         .build()
         .expect("a runtime");
     let server = Server::with_config("", config);
-    runtime.block_on(async {
+    within_limit(&runtime, async {
         let browser = Browser {
             window: driver.open(options, &server.url).await,
             server,
@@ -169,6 +171,14 @@ pub fn with_browser(options: Options, config: &str, test: impl AsyncFnOnce(&Brow
         };
         test(&browser).await;
         browser.client.clone().close().await.expect("an end");
+    });
+}
+
+/// Runs a test. chromedriver may never reply to a command, and then the test fails.
+pub fn within_limit(runtime: &tokio::runtime::Runtime, test: impl Future<Output = ()>) {
+    runtime.block_on(async {
+        let ended = tokio::time::timeout(TEST_TIMEOUT, test).await;
+        assert!(ended.is_ok(), "the browser hangs");
     });
 }
 

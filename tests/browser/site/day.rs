@@ -253,6 +253,7 @@ fn axe_finds_nothing_in_pages_of_a_school_contest() {
             ("/contests/1/similar", "similar"),
             ("/contests/1/ranking", "ranking-links"),
             ("/contests/1/certificates", "certificates"),
+            ("/rejudgings/new?contest=1", "rejudging-choices"),
             ("/account", "own-account"),
         ];
         let pupil_pages = [
@@ -261,6 +262,8 @@ fn axe_finds_nothing_in_pages_of_a_school_contest() {
             ("/contests/1", "pupil-contest"),
             ("/round-problems/1", "samples"),
             ("/round-problems/1/editorial", "editorial"),
+            ("/round-problems/1/submit", "practice"),
+            ("/rounds/1/virtual", "virtual"),
             ("/contests/1/certificates", "own-certificate"),
             ("/contests/1/ranking", "own-row"),
         ];
@@ -327,5 +330,77 @@ fn sample_is_copied_with_a_button() {
         for window in [plain, window] {
             window.end().await;
         }
+    });
+}
+
+#[test]
+fn past_round_is_held_again_without_scripts() {
+    with_site(async |stage| {
+        let mut admin = Browser::new(&stage.site);
+        admin.sign_up(stage.setup(), "ada");
+        let fields = [("visibility", "private")];
+        let added = admin.upload("/problems/new", &fields, ("sum.zip", &package("Sum")));
+        assert_eq!(added.status, 303, "{added:#?}");
+        let fields = [("name", "Cup"), ("visibility", "public")];
+        let contest = admin.post("/contests/new", &fields).id();
+        let past = [
+            ("name", "Finals"),
+            ("begins", "2001-01-01T00:00"),
+            ("ends", "2001-01-01T01:00"),
+            ("full_results", ""),
+            ("ranking_from", ""),
+        ];
+        let rounds = format!("/contests/{contest}/rounds");
+        let round = admin.post(&rounds, &past).id();
+        let problem = [
+            ("problem", "1"),
+            ("label", "A"),
+            ("final_method", "best"),
+            ("reveal", "status"),
+        ];
+        let path = format!("/rounds/{round}/problems");
+        assert_eq!(admin.post(&path, &problem).status, 303);
+        Browser::new(&stage.site).sign_up("/sign-up", "zoe");
+        let fields = [("login", "zoe"), ("role", "contestant")];
+        let members = format!("/contests/{contest}/members");
+        assert_eq!(admin.post(&members, &fields).status, 303);
+
+        // Without scripts, chromedriver hangs if it emulates a phone.
+        let without = Options {
+            script: false,
+            ..Options::default()
+        };
+        let zoe = stage.window(without).await;
+        zoe.sign_in("zoe").await;
+        zoe.open(&format!("/contests/{contest}")).await;
+        zoe.follow("Virtual participation").await;
+        zoe.click("main form button.main").await;
+        zoe.click(".problems a").await;
+        let mut source = tempfile::Builder::new()
+            .suffix(".py")
+            .tempfile()
+            .expect("a file");
+        source.write_all(RIGHT.as_bytes()).expect("a source");
+        let file = zoe.element("[name=file]").await;
+        let path = source.path().to_str().expect("UTF-8");
+        file.send_keys(path).await.expect("a chosen file");
+        zoe.press_button("Submit").await;
+        zoe.element("#result").await;
+        admin.wait_until("/submissions/1", |body| {
+            let shown = super::support::result_of(body);
+            shown.contains("Accepted") && !shown.contains("Initial")
+        });
+        let page = format!("/rounds/{round}/virtual");
+        zoe.open(&page).await;
+        let shown = zoe.text("main").await;
+        assert!(shown.contains("you would be in place 1."), "{shown}");
+        zoe.press_button("End now").await;
+        zoe.element("main form button.main").await;
+        let shown = zoe.text("main").await;
+        assert!(shown.contains("participation is over."), "{shown}");
+        zoe.open(&format!("/contests/{contest}/ranking")).await;
+        let ranking = zoe.text("main").await;
+        assert!(!ranking.contains("zoe"), "{ranking}");
+        zoe.end().await;
     });
 }

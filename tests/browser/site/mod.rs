@@ -10,7 +10,7 @@ mod pictures;
 #[allow(dead_code, reason = "the module belongs to the tests of the site")]
 mod support;
 
-use crate::browser::{Driver, Options, Window};
+use crate::browser::{Driver, Options, Window, within_limit};
 use fantoccini::Locator;
 use millibox_tests::skip;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ fn with_site_of(options: &'static [&'static str], test: impl AsyncFnOnce(&Stage)
         .enable_all()
         .build()
         .expect("a runtime");
-    runtime.block_on(test(&stage));
+    within_limit(&runtime, test(&stage));
 }
 
 impl Stage {
