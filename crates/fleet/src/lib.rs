@@ -11,6 +11,7 @@
 //! | [`score`] | points |
 //! | [`class`] | kinds of judgements, by their priority |
 //! | [`digest`] | digests of packages |
+//! | [`introduction`] | what a worker says about itself and its machine |
 //! | [`name`] | names of workers |
 //! | [`subject`] | the subjects of messages, and which subjects a worker may use |
 //! | [`message`] | requests of workers and their replies |
@@ -18,6 +19,7 @@
 
 pub mod class;
 pub mod digest;
+pub mod introduction;
 pub mod message;
 pub mod name;
 pub mod queue;

@@ -5,6 +5,7 @@
 //! not in a message but in its subject, which the message server checks.
 
 use crate::class::Class;
+use crate::introduction::{Introduction, MAX_LANGUAGES, is_name};
 use crate::queue::{Lease, Task};
 use crate::result::{Failure, Outcome, Test, Verdict};
 use serde::de::DeserializeOwned;
@@ -18,10 +19,6 @@ pub const MAX_MESSAGE_BYTES: usize = 1_000_000;
 pub const MAX_PART_BYTES: usize = 256 << 10;
 /// The maximum number of tests in a report of progress.
 pub const MAX_TESTS: usize = 256;
-/// The maximum number of languages of a worker.
-pub const MAX_LANGUAGES: usize = 256;
-/// The maximum length of language and slot names, in bytes.
-pub const MAX_NAME_BYTES: usize = 64;
 /// The maximum length of the reason for a failure, in bytes.
 pub const MAX_REASON_BYTES: usize = 64 << 10;
 /// The longest time for which a request for a task waits at the site, in milliseconds.
@@ -31,6 +28,9 @@ pub const MAX_WAIT_MS: u64 = 10_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
+    /// Store what the worker says about itself. It repeats this request, so that the site knows
+    /// that it still runs.
+    Introduce(Box<Introduction>),
     /// The next task.
     Claim(Claim),
     /// A part of the package of a leased judgement.
@@ -235,11 +235,8 @@ pub fn decode_request(bytes: &[u8]) -> Result<Request, MessageError> {
     let over = |what| Err(MessageError::Bound { what });
     match &request {
         Request::Claim(claim) => {
-            let is_name = |name: &String| {
-                let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'|';
-                !name.is_empty() && name.len() <= MAX_NAME_BYTES && name.bytes().all(is_plain)
-            };
-            if claim.languages.len() > MAX_LANGUAGES || !claim.languages.iter().all(is_name) {
+            let mut languages = claim.languages.iter();
+            if claim.languages.len() > MAX_LANGUAGES || !languages.all(|name| is_name(name)) {
                 return over("a language");
             }
             if !is_name(&claim.slot) {
@@ -248,6 +245,9 @@ pub fn decode_request(bytes: &[u8]) -> Result<Request, MessageError> {
             if claim.wait_ms > MAX_WAIT_MS {
                 return over("the time");
             }
+        }
+        Request::Introduce(introduction) if !introduction.is_bounded() => {
+            return over("the introduction");
         }
         Request::Show { tests, .. } if tests.len() > MAX_TESTS => return over("the tests"),
         Request::Fail { failure, .. } if failure.reason.len() > MAX_REASON_BYTES => {
@@ -324,6 +324,7 @@ pub mod base64_bytes {
 mod tests {
     use super::*;
     use crate::digest::Digest;
+    use crate::introduction::{MAX_NAME_BYTES, Toolchain};
     use crate::result::{FailureKind, Protocol};
 
     const LEASE: Lease = Lease {
@@ -337,6 +338,16 @@ mod tests {
             classes: Class::ALL.to_vec(),
             languages: vec!["c17".to_owned(), "cpp20".to_owned()],
             wait_ms: 5000,
+        }
+    }
+
+    fn introduction(languages: usize) -> Introduction {
+        Introduction {
+            version: "0.3.0".to_owned(),
+            slots: 2,
+            classes: Class::ALL.to_vec(),
+            toolchains: vec![Toolchain::new("c17", "gcc 12"); languages],
+            calibration_ns: 1,
         }
     }
 
@@ -375,7 +386,9 @@ mod tests {
                 reason: "no disk".to_owned(),
             },
         };
-        for request in [Request::Claim(claim()), finish, fail, Request::WayUsed] {
+        let introduce = Request::Introduce(Box::new(introduction(1)));
+        let claim = Request::Claim(claim());
+        for request in [introduce, claim, finish, fail, Request::WayUsed] {
             let bytes = encode(&request).unwrap();
             assert_eq!(decode_request(&bytes).unwrap(), request);
         }
@@ -454,8 +467,11 @@ mod tests {
             tests: vec![Test::default(); MAX_TESTS + 1],
             of: 1000,
         };
-        let error = decode_request(&encode(&many).unwrap()).unwrap_err();
-        assert!(matches!(error, MessageError::Bound { .. }));
+        let long = Request::Introduce(Box::new(introduction(MAX_LANGUAGES + 1)));
+        for request in [many, long] {
+            let error = decode_request(&encode(&request).unwrap()).unwrap_err();
+            assert!(matches!(error, MessageError::Bound { .. }));
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod support;
 
 use async_nats::{Client, ConnectOptions, Event};
 use millibox_fleet::class::Class;
+use millibox_fleet::introduction::{Introduction, Toolchain};
 use millibox_fleet::message::{self, Claim, Rejection, Reply, Request};
 use millibox_fleet::queue::{Lease, Task};
 use millibox_fleet::result::{Outcome, Protocol, Verdict};
@@ -710,6 +711,68 @@ mod alone {
         std::fs::write(&blob, &package).expect("the right package");
         assert_eq!(fleet.admin.post("/faults/1/close", &[]).status, 303);
         fleet.wait_until_accepted(id);
+    }
+
+    #[test]
+    fn page_shows_the_machines_of_workers_and_disables_them() {
+        if !has_nats() {
+            return;
+        }
+        let mut fleet = Fleet::start(None, 3600, &patient_package());
+        let page = fleet.admin.get("/workers").body;
+        assert_eq!(page.matches("never seen").count(), 2, "{page}");
+        let _worker = fleet.worker("a");
+        let page = fleet.admin.wait_for("/workers", ">ready<").body;
+        assert!(
+            page.contains("0 / 1") && page.contains("Python 3"),
+            "{page}"
+        );
+        assert!(!page.contains("Different versions"), "{page}");
+        let mut bob = fleet.contestant("bob");
+        let endless = submit(&mut bob, &fleet.contest, ENDLESS).id();
+        fleet.wait_until_running(endless, "a");
+        fleet.admin.wait_for("/workers", "1 / 1");
+
+        block_on(async {
+            let (client, _) = fleet.client("b").await;
+            let mut introduction = Introduction {
+                version: "<b>9.9</b>".to_owned(),
+                slots: 7,
+                classes: vec![Class::Rejudge],
+                toolchains: vec![Toolchain::new("python3", "Python 2.4")],
+                calibration_ns: 1_000_000,
+            };
+            let introduce = |one: &Introduction| Request::Introduce(Box::new(one.clone()));
+            let reply = send(&client, "b", &introduce(&introduction)).await;
+            assert_eq!(reply, Some(Reply::Done));
+            introduction.toolchains = vec![Toolchain::new("", "")];
+            let reply = send(&client, "b", &introduce(&introduction)).await;
+            assert_eq!(reply, Some(Reply::Rejected(Rejection::Request)));
+            let page = fleet.admin.get("/workers").body;
+            assert!(page.contains("Different versions"), "{page}");
+            assert!(page.contains("Python 2.4 (b)"), "{page}");
+            assert!(page.contains("&lt;b&gt;9.9") && !page.contains("<b>9.9"));
+
+            let action = page.split("action=\"/workers/").nth(2).expect("a form");
+            let id = action.split('"').next().expect("an id");
+            let path = format!("/workers/{id}");
+            let name = page.split("Disable ").nth(2).expect("a button");
+            assert!(name.starts_with("b<"), "{name}");
+            assert_eq!(fleet.admin.post(&path, &[]).status, 303);
+            let reply = claim(&client, "b", &Class::ALL).await;
+            assert_eq!(reply, Some(Reply::Rejected(Rejection::Worker)));
+            let page = fleet.admin.get("/workers").body;
+            assert!(page.contains(">disabled<"), "{page}");
+            assert!(!page.contains("Different versions"), "{page}");
+            let fields = [("enabled", "1")];
+            assert_eq!(fleet.admin.post(&path, &fields).status, 303);
+            let reply = claim(&client, "b", &Class::ALL).await;
+            assert_eq!(reply, Some(Reply::NoTask));
+        });
+        let listed = fleet.site.run(&["fleet"], &["list"]).output();
+        assert!(listed.contains("<b>9.9</b>\t7 slots"), "{listed}");
+        let stop = format!("/submissions/{endless}/cancel");
+        assert_eq!(fleet.admin.post(&stop, &[]).status, 303);
     }
 
     #[test]

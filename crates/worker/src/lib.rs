@@ -12,11 +12,13 @@
 //! | [`stops`] | stops work that runs in this process |
 //! | [`turns`] | lets workers and jobs that measure take turns on a CPU |
 //! | [`cpus`] | CPUs of threads |
+//! | [`calibration`] | a fixed computation, whose CPU time shows the speed of a machine |
 //! | [`log`] | the log of a program that judges |
 //! | [`connection`] | the connection to a NATS server, and files with keys |
 #![forbid(unsafe_code)]
 
 pub mod archive;
+pub mod calibration;
 pub mod connection;
 pub mod cpus;
 pub mod judging;

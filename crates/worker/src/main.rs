@@ -21,6 +21,7 @@ use millibox::Builder;
 use millibox_cli_support::failure::{Failure, exit_status, say};
 use millibox_cli_support::{machine, man};
 use millibox_fleet::class::Class;
+use millibox_fleet::introduction::{Introduction, Toolchain};
 use millibox_fleet::message::{self, Stop};
 use millibox_fleet::subject;
 use millibox_judge::judge::Machine;
@@ -28,11 +29,11 @@ use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_languages::compile::Toolbox;
 use millibox_languages::suite::Suites;
 use millibox_worker::connection::{Credentials, Server};
-use millibox_worker::cpus;
 use millibox_worker::judging::{self, WorkerContext};
 use millibox_worker::log;
 use millibox_worker::stops::Stops;
 use millibox_worker::turns::Turns;
+use millibox_worker::{calibration, cpus};
 use remote::{Accepted, RemoteQueue};
 use rustix::fs::Mode;
 use std::path::{Path, PathBuf};
@@ -125,14 +126,19 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     result
 }
 
-/// The names of the languages that are installed here.
-fn languages(builder: &Builder, suites: &Suites, cache: &Cache) -> Result<Vec<String>, Failure> {
+/// The languages that are installed here.
+fn toolchains(
+    builder: &Builder,
+    suites: &Suites,
+    cache: &Cache,
+) -> Result<Vec<Toolchain>, Failure> {
     let machine = Machine::start(builder.clone(), None, &[]).map_err(Failure::sandbox)?;
     let toolbox = Toolbox::new(machine.supervisor(), suites.clone(), cache.clone());
-    let installed = suites
-        .iter()
-        .filter(|suite| toolbox.availability(suite).is_available());
-    Ok(installed.map(|suite| suite.name.clone()).collect())
+    let installed = suites.iter().filter_map(|suite| {
+        let found = toolbox.availability(suite);
+        Some(Toolchain::new(&suite.name, found.version()?))
+    });
+    Ok(installed.collect())
 }
 
 /// The cache of compiled programs.
@@ -151,7 +157,7 @@ async fn work(cli: &Cli, cpus: &[usize]) -> Result<ExitCode, Failure> {
     let store = Store::open(&cli.cache.join("packages"), bytes).map_err(Failure::sandbox)?;
     let builder = cli.machine.builder();
     let (suites, cache) = (Suites::builtin(), programs(&cli.cache));
-    let installed = languages(&builder, &suites, &cache)?;
+    let installed = toolchains(&builder, &suites, &cache)?;
     if installed.is_empty() {
         return Err(Failure::sandbox(
             "no language is installed here; `millibox languages` names the remedies",
@@ -171,10 +177,20 @@ async fn work(cli: &Cli, cpus: &[usize]) -> Result<ExitCode, Failure> {
     let stopped = stopped
         .map_err(|error| Failure::sandbox(format!("cannot subscribe to messages: {error}")))?;
     tokio::spawn(stop(stopped, stops.clone()));
+    let calibration = calibration::cpu_time().as_nanos();
     let accepted = Accepted {
-        classes,
-        languages: installed,
+        classes: classes.clone(),
+        languages: installed.iter().map(|one| one.language.clone()).collect(),
     };
+    let introduction = Introduction {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        slots: u16::try_from(cpus.len()).unwrap_or(u16::MAX),
+        classes,
+        toolchains: installed,
+        calibration_ns: u64::try_from(calibration).unwrap_or(u64::MAX),
+    };
+    let introducing = remote::introduce(client.clone(), own.name().clone(), introduction);
+    tokio::spawn(introducing);
     let queue = RemoteQueue::new(client, own.name(), accepted, store);
     let context = Arc::new(WorkerContext {
         queue,

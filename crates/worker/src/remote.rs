@@ -7,6 +7,7 @@
 use crate::store::{Store, StoreError};
 use async_nats::{Client, RequestError};
 use millibox_fleet::class::Class;
+use millibox_fleet::introduction::Introduction;
 use millibox_fleet::message::{self, Claim, MessageError, Rejection, Reply, Request};
 use millibox_fleet::name::WorkerName;
 use millibox_fleet::queue::{Lease, Queue, Task};
@@ -26,6 +27,8 @@ const CLAIM_WAIT_MS: u64 = 4000;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The pause after the site has rejected the worker itself.
 const REJECTION_PAUSE: Duration = Duration::from_secs(10);
+/// How often the worker introduces itself.
+const INTRODUCTION_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a result is sent again. Afterwards, the lease has ended in most cases.
 const RETRY_TIME: Duration = Duration::from_secs(60);
 
@@ -159,6 +162,25 @@ impl RemoteQueue {
             }
         }
         Ok(package.finish()?)
+    }
+}
+
+/// Introduces the worker to the site repeatedly, as long as the process runs. The site may have
+/// been away, or may have lost what it knew.
+pub async fn introduce(client: Client, name: WorkerName, introduction: Introduction) {
+    let subject = subject::request(&name);
+    let request = match message::encode(&Request::Introduce(Box::new(introduction))) {
+        Ok(request) => request,
+        Err(error) => return tracing::error!(%error, "the worker cannot introduce itself"),
+    };
+    loop {
+        // The requests for tasks report that the site does not reply.
+        let sent = send(&client, &subject, request.clone()).await;
+        let pause = match sent.as_ref().err().is_some_and(is_temporary) {
+            true => RETRY_PAUSE,
+            false => INTRODUCTION_INTERVAL,
+        };
+        tokio::time::sleep(pause).await;
     }
 }
 

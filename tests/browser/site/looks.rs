@@ -114,6 +114,7 @@ fn fixture(stage: &Stage) -> Fixture {
             page("/submissions/2", "submission-wrong"),
             page("/users", "users"),
             page("/queue", "queue"),
+            page("/workers", "workers"),
             page("/password", "password"),
             page("/account", "account"),
             page("/account/totp", "totp"),

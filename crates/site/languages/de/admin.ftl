@@ -97,6 +97,27 @@ fault-attempt = Einsendung #{ $submission }, Versuch { $attempt }, { $time }
 fault-attempt-worker =
     Einsendung #{ $submission }, Versuch { $attempt }, Arbeitsprozess { $worker }, { $time }
 
+# Workers on other machines.
+workers = Arbeitsprozesse
+workers-lead = Arbeitsprozesse bewerten Einsendungen auf anderen Rechnern.
+workers-empty = Es gibt keine Arbeitsprozesse. { $command } fügt einen hinzu.
+workers-different = Verschiedene Versionen
+workers-different-hint =
+    Diese Sprachen sind in verschiedenen Versionen installiert. Ein Ergebnis kann daher vom Rechner
+    abhängen. Installieren Sie überall dieselben Versionen.
+worker-load = In Arbeit / Plätze
+worker-speed = CPU-Zeit einer festen Berechnung
+worker-classes = Klassen
+worker-languages = Sprachen
+worker-program = Programm
+worker-seen = Zuletzt gesehen
+worker-ready = bereit
+worker-away = abwesend
+worker-new = nie gesehen
+worker-disabled = deaktiviert
+worker-enable = { $name } aktivieren
+worker-disable = { $name } deaktivieren
+
 # Rejudgings.
 rejudgings = Neubewertungen
 rejudgings-all = Alle Neubewertungen

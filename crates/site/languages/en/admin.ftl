@@ -94,6 +94,27 @@ fault-attempt = Submission #{ $submission }, attempt { $attempt }, { $time }
 fault-attempt-worker =
     Submission #{ $submission }, attempt { $attempt }, worker { $worker }, { $time }
 
+# Workers on other machines.
+workers = Workers
+workers-lead = Workers judge submissions on other machines.
+workers-empty = There are no workers. Add one with { $command }.
+workers-different = Different versions
+workers-different-hint =
+    These languages are installed in different versions, so a verdict may depend on the machine.
+    Install the same versions everywhere.
+worker-load = Judging / slots
+worker-speed = CPU time of a fixed computation
+worker-classes = Classes
+worker-languages = Languages
+worker-program = Program
+worker-seen = Last seen
+worker-ready = ready
+worker-away = away
+worker-new = never seen
+worker-disabled = disabled
+worker-enable = Enable { $name }
+worker-disable = Disable { $name }
+
 # Rejudgings.
 rejudgings = Rejudgings
 rejudgings-all = All rejudgings

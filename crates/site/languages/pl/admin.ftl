@@ -94,6 +94,27 @@ fault-attempt = Zgłoszenie #{ $submission }, próba { $attempt }, { $time }
 fault-attempt-worker =
     Zgłoszenie #{ $submission }, próba { $attempt }, proces sprawdzający { $worker }, { $time }
 
+# Workers on other machines.
+workers = Procesy sprawdzające
+workers-lead = Procesy sprawdzające oceniają zgłoszenia na innych komputerach.
+workers-empty = Nie ma procesów sprawdzających. Dodaje je { $command }.
+workers-different = Różne wersje
+workers-different-hint =
+    Te języki są zainstalowane w różnych wersjach, więc wynik może zależeć od komputera. Zainstaluj
+    wszędzie te same wersje.
+worker-load = W toku / miejsca
+worker-speed = Czas CPU stałego obliczenia
+worker-classes = Klasy
+worker-languages = Języki
+worker-program = Program
+worker-seen = Ostatnio widziany
+worker-ready = gotowy
+worker-away = nieobecny
+worker-new = nigdy niewidziany
+worker-disabled = wyłączony
+worker-enable = Włącz { $name }
+worker-disable = Wyłącz { $name }
+
 # Rejudgings.
 rejudgings = Ponowne oceny
 rejudgings-all = Wszystkie ponowne oceny

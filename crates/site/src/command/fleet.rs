@@ -116,7 +116,14 @@ fn line(worker: &FleetWorker) -> String {
     };
     let seen = worker.seen_at.and_then(Time::rfc3339);
     let seen = seen.as_deref().unwrap_or("never seen");
-    format!("{}\t{state}\t{seen}\t{}", worker.name, worker.public_key)
+    let introduction = worker.introduction();
+    let machine = introduction.map_or(String::new(), |it| {
+        format!("{}\t{} slots", it.version, it.slots)
+    });
+    format!(
+        "{}\t{state}\t{seen}\t{}\t{machine}",
+        worker.name, worker.public_key
+    )
 }
 
 async fn site(db: &Db) -> Result<(), Failure> {

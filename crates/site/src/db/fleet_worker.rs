@@ -2,10 +2,13 @@
 
 use super::{Executor, Result, Tx, record, values};
 use crate::core::time::Time;
+use millibox_fleet::introduction::Introduction;
 use std::time::Duration;
 
 /// The accuracy of the time at which a worker was seen.
 const SEEN_INTERVAL: Duration = Duration::from_secs(60);
+/// A worker that was not seen for this time is away.
+const AWAY_TIME: Duration = Duration::from_secs(180);
 
 record! {
     /// A worker.
@@ -16,13 +19,24 @@ record! {
         enabled: bool,
         created_at: Time,
         seen_at: Option<Time>,
+        /// What it says about itself, as JSON.
+        introduction: Option<String>,
+    }
+}
+
+record! {
+    /// The number of judgements that a worker judges.
+    Load {
+        fleet_worker_id: i64,
+        running: i64,
     }
 }
 
 macro_rules! workers {
     ($rest:literal) => {
         concat!(
-            "SELECT id, name, public_key, enabled, created_at, seen_at FROM fleet_worker ",
+            "SELECT id, name, public_key, enabled, created_at, seen_at, introduction
+             FROM fleet_worker ",
             $rest
         )
     };
@@ -43,6 +57,16 @@ pub async fn all(db: impl Executor) -> Result<Vec<FleetWorker>> {
     db.all(workers!("ORDER BY name"), values![]).await
 }
 
+/// How many judgements the workers judge. Idle workers are left out.
+pub async fn loads(db: impl Executor) -> Result<Vec<Load>> {
+    db.all(
+        "SELECT fleet_worker_id, COUNT(*) AS running FROM judgement
+         WHERE state = 'running' AND fleet_worker_id IS NOT NULL GROUP BY fleet_worker_id",
+        values![],
+    )
+    .await
+}
+
 /// The worker with this name.
 pub async fn by_name(db: impl Executor, name: &str) -> Result<Option<FleetWorker>> {
     db.first(workers!("WHERE name = $1"), values![name]).await
@@ -57,6 +81,11 @@ pub async fn of_judgement(db: impl Executor, judgement: i64) -> Result<Option<Fl
     .await
 }
 
+/// The worker with this id.
+pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<FleetWorker>> {
+    db.first(workers!("WHERE id = $1"), values![id]).await
+}
+
 /// Enables or disables a worker. Returns false if it does not exist.
 pub async fn set_enabled(tx: &mut Tx, name: &str, enabled: bool) -> Result<bool> {
     let changed = tx
@@ -69,11 +98,31 @@ pub async fn set_enabled(tx: &mut Tx, name: &str, enabled: bool) -> Result<bool>
 }
 
 impl FleetWorker {
+    /// What the worker says about itself.
+    pub fn introduction(&self) -> Option<Introduction> {
+        // An older version of the site may have stored a different form, until the worker connects.
+        serde_json::from_str(self.introduction.as_ref()?).ok()
+    }
+
+    /// Whether the worker has been silent for some time.
+    pub fn is_away(&self, now: Time) -> bool {
+        self.seen_at.is_none_or(|seen| seen.after(AWAY_TIME) < now)
+    }
+
     /// Whether [`seen`] would change the stored time.
     pub fn is_unseen(&self, now: Time) -> bool {
         self.seen_at
             .is_none_or(|seen| seen.after(SEEN_INTERVAL) < now)
     }
+}
+
+/// Records what a worker says about itself, as JSON.
+pub async fn introduce(tx: &mut Tx, id: i64, introduction: &str, now: Time) -> Result<u64> {
+    tx.execute(
+        "UPDATE fleet_worker SET introduction = $2, seen_at = $3 WHERE id = $1",
+        values![id, introduction, now],
+    )
+    .await
 }
 
 /// Records that a worker requests tasks.

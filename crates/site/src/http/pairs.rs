@@ -20,7 +20,7 @@ use crate::db::api_token::{self, Scope};
 use crate::db::judgement::{self, Failure, Outcome};
 use crate::db::tests::{COMMIT_DELAY_MS, with_each};
 use crate::db::user::{self, NewUser, Role};
-use crate::db::{Db, Executor, contest, fault, reset, session, setting, values};
+use crate::db::{Db, Executor, contest, fault, fleet_worker, reset, session, setting, values};
 use crate::jobs::JobRunner;
 use crate::judging::languages::Language;
 use crate::text::Locales;
@@ -268,6 +268,10 @@ impl Fixture {
             setting::set(&mut tx, name, value).await.expect("a setting");
         }
         self.objects.links.insert("sign-up", sign_up.hex());
+        let worker = format!("worker-{group}");
+        fleet_worker::insert(&mut tx, &worker, &worker, now)
+            .await
+            .expect("a worker");
         tx.commit().await.expect("a commit");
     }
 

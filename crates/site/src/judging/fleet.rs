@@ -17,6 +17,7 @@ use crate::db::fleet_worker::{self, FleetWorker};
 use crate::db::judgement::{Held, Remote};
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt;
+use millibox_fleet::introduction::Introduction;
 use millibox_fleet::message::{
     self, Claim, MAX_PART_BYTES, MessageError, Rejection, Reply, Request, Stop,
 };
@@ -149,12 +150,29 @@ async fn served(app: &App, request: &Message) -> Result<Reply, ServeError> {
     let worker = worker.ok_or(ServeError::Worker)?;
     match message::decode_request(&request.payload)? {
         Request::Claim(claim) => self::claim(app, &worker, &claim).await,
+        Request::Introduce(introduction) => introduce(app, &worker, &introduction).await,
         Request::WayUsed => {
             app.queue.way_used().await;
             Ok(Reply::Done)
         }
         request => of_lease(app, &worker, request).await,
     }
+}
+
+/// Stores what a worker says about itself, if it is new, and that the worker runs.
+async fn introduce(
+    app: &App,
+    worker: &FleetWorker,
+    introduction: &Introduction,
+) -> Result<Reply, ServeError> {
+    let now = Time::now();
+    let text = serde_json::to_string(introduction).map_err(MessageError::from)?;
+    if worker.introduction.as_ref() != Some(&text) || worker.is_unseen(now) {
+        let mut tx = app.db.begin().await?;
+        fleet_worker::introduce(&mut tx, worker.id, &text, now).await?;
+        tx.commit_aside().await?;
+    }
+    Ok(Reply::Done)
 }
 
 /// The next task, or no task after some time.
@@ -204,7 +222,9 @@ async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<R
         | Request::Finish { lease, .. }
         | Request::Fail { lease, .. }
         | Request::MakeWay { lease } => *lease,
-        Request::Claim(_) | Request::WayUsed => return Ok(Reply::Rejected(Rejection::Request)),
+        Request::Introduce(_) | Request::Claim(_) | Request::WayUsed => {
+            return Ok(Reply::Rejected(Rejection::Request));
+        }
     };
     // An attempt belongs to the same worker until it ends, so the worker cannot change after this.
     let Some(held) = app.queue.held(lease, worker.id).await? else {
@@ -253,7 +273,7 @@ async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<R
             }
             makes_way
         }
-        Request::Claim(_) | Request::WayUsed => false,
+        Request::Introduce(_) | Request::Claim(_) | Request::WayUsed => false,
     };
     Ok(if is_done { Reply::Done } else { Reply::Lost })
 }

@@ -15,17 +15,20 @@ pub struct Language {
     pub title: String,
     /// The name of a source that was not uploaded as a file.
     pub file_name: String,
+    /// What its compiler or interpreter prints as its version.
+    pub version: String,
     /// How its sources are recognised.
     pub suite: Suite,
 }
 
 impl Language {
-    /// The language of a suite.
+    /// The language of a suite, in an unknown version.
     pub fn new(suite: &Suite) -> Language {
         Language {
             name: suite.name.clone(),
             title: suite.title.clone(),
             file_name: suite.example.file.clone(),
+            version: String::new(),
             suite: suite.clone(),
         }
     }
@@ -36,8 +39,12 @@ pub fn installed(supervisor: &Supervisor, suites: &Suites, cache: &Cache) -> Vec
     let toolbox = Toolbox::new(supervisor, suites.clone(), cache.clone());
     suites
         .iter()
-        .filter(|suite| toolbox.availability(suite).is_available())
-        .map(Language::new)
+        .filter_map(|suite| {
+            Some(Language {
+                version: toolbox.availability(suite).version()?.to_owned(),
+                ..Language::new(suite)
+            })
+        })
         .collect()
 }
 

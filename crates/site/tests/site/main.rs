@@ -176,6 +176,7 @@ fn strangers_do_not_learn_that_private_things_exist() {
             "/contests/new".to_owned(),
             "/users".to_owned(),
             "/queue".to_owned(),
+            "/workers".to_owned(),
             "/submissions/999999".to_owned(),
         ];
         let mut guest = Browser::new(&site);

@@ -264,6 +264,7 @@ fn pages_of_administrators_are_missing_before_a_form_is_read() {
         "/users/x/reset",
         "/users/1/merge",
         "/settings",
+        "/workers/1",
     ] {
         for browser in [&mut bob, &mut Browser::new(&site)] {
             // Neither a list nor the fields of a form.

@@ -8,7 +8,7 @@
 //! | `trial` | trying a source on custom input |
 //! | `faults` | stopping and pausing the judging, and faults |
 //! | `rejudgings` | sets of submissions that are judged again |
-//! | `queue` | the queue |
+//! | `queue`, `workers` | the queue, and workers on other machines |
 
 mod faults;
 mod queue;
@@ -18,6 +18,7 @@ pub mod submissions;
 pub mod submit;
 mod trial;
 mod view;
+mod workers;
 
 use crate::app::App;
 use axum::Router;
@@ -70,5 +71,8 @@ pub fn routes() -> Router<Arc<App>> {
 
 /// The pages for administrators.
 pub fn administration() -> Router<Arc<App>> {
-    Router::new().route("/queue", get(queue::show))
+    Router::new()
+        .route("/queue", get(queue::show))
+        .route("/workers", get(workers::list))
+        .route("/workers/{id}", post(workers::change))
 }

@@ -15,6 +15,7 @@ pub async fn show(Admin { app, session, .. }: Admin) -> Page {
     let entries = judgement::queue(&app.db, PAGE_ROWS).await?;
     let main = html! {
         h1 { (t::Queue) }
+        p.actions { a href="/workers" { (t::Workers) } }
         div.scroll { table {
             thead { tr {
                 th { (t::Submission) } th { (t::State) } th.number { (t::QueuePriority) }

@@ -21,7 +21,7 @@ const BOUNDARY: &str = "a-boundary-of-the-tests";
 const SOURCE: &str = "print(3)\n";
 
 /// The latest ids of each kind of object, by the word that names the kind in routes.
-const OBJECTS: [(&str, &str); 17] = [
+const OBJECTS: [(&str, &str); 18] = [
     (
         "problems",
         "SELECT id FROM problem ORDER BY id DESC LIMIT 3",
@@ -74,6 +74,10 @@ const OBJECTS: [(&str, &str); 17] = [
     (
         "canned",
         "SELECT id FROM canned_answer ORDER BY id DESC LIMIT 2",
+    ),
+    (
+        "workers",
+        "SELECT id FROM fleet_worker ORDER BY id DESC LIMIT 1",
     ),
 ];
 
@@ -403,6 +407,7 @@ fn fields(route: &str, objects: &Objects, random: &mut Random) -> Option<Fields>
         | "/users/{id}/reset"
         | "/users/{id}/sessions/end"
         | "/users/{id}/totp/off" => form! {"password": PASSWORD},
+        "/workers/{id}" => Fields::Form(optional(coin(random), "enabled")),
         "/clarifications/{id}" => form! {"answer": word, "audience": "all"},
         "/contest-files/{id}/edit" | "/contests/{id}/files" => Fields::Parts(
             vec![("audience", "all".to_owned()), ("name", word)],
