@@ -134,11 +134,10 @@ fn toolchains(
 ) -> Result<Vec<Toolchain>, Failure> {
     let machine = Machine::start(builder.clone(), None, &[]).map_err(Failure::sandbox)?;
     let toolbox = Toolbox::new(machine.supervisor(), suites.clone(), cache.clone());
-    let installed = suites.iter().filter_map(|suite| {
-        let found = toolbox.availability(suite);
-        Some(Toolchain::new(&suite.name, found.version()?))
-    });
-    Ok(installed.collect())
+    let installed = toolbox.installed();
+    Ok(installed
+        .map(|(suite, version)| Toolchain::new(&suite.name, &version))
+        .collect())
 }
 
 /// The cache of compiled programs.

@@ -106,6 +106,15 @@ impl<'s> Toolbox<'s> {
         }
     }
 
+    /// The suites whose tools exist and start in the sandbox, with the version of the first tool of
+    /// each. Runs the tools, like [`Toolbox::availability`].
+    pub fn installed(&self) -> impl Iterator<Item = (&Suite, String)> {
+        self.suites.iter().filter_map(|suite| {
+            let availability = self.availability(suite);
+            Some((suite, availability.version()?.to_owned()))
+        })
+    }
+
     /// Returns how the suite's programs are linked on this machine, or `None` if the suite does not
     /// choose. The first call for a language may compile its example.
     ///

@@ -37,13 +37,11 @@ impl Language {
 /// Finds the installed languages. Blocks until their compilers have reported their versions.
 pub fn installed(supervisor: &Supervisor, suites: &Suites, cache: &Cache) -> Vec<Language> {
     let toolbox = Toolbox::new(supervisor, suites.clone(), cache.clone());
-    suites
-        .iter()
-        .filter_map(|suite| {
-            Some(Language {
-                version: toolbox.availability(suite).version()?.to_owned(),
-                ..Language::new(suite)
-            })
+    let installed = toolbox.installed();
+    installed
+        .map(|(suite, version)| Language {
+            version,
+            ..Language::new(suite)
         })
         .collect()
 }
