@@ -31,6 +31,9 @@ const SLOW: &[u8] =
 /// A timeout so long that only a hang exceeds it.
 const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The names of the workers that each site has.
+const WORKERS: [&str; 4] = ["a", "b", "c", "d"];
+
 /// A site that serves workers, and the message server between them.
 struct Fleet {
     site: Site,
@@ -172,7 +175,7 @@ fn leaked(texts: Vec<String>) -> &'static [&'static str] {
 }
 
 impl Fleet {
-    /// Starts a site that does not judge itself, and adds the workers `a` and `b`.
+    /// Starts a site that does not judge itself, and adds the workers.
     fn start(database: Option<String>, lease: u64, package: &[u8]) -> Fleet {
         Fleet::start_with(database, lease, package, false)
     }
@@ -193,12 +196,9 @@ impl Fleet {
 
     /// Starts a message server, and the site again, which then serves workers.
     fn serve(site: &mut Site, lease: u64, is_tls: bool) -> Nats {
-        for (name, arguments) in [
-            ("a", &["add", "a"][..]),
-            ("b", &["add", "b"]),
-            ("site", &["site"]),
-        ] {
-            let file = site.run(&["fleet"], arguments).output();
+        let workers = WORKERS.iter().map(|name| (*name, vec!["add", *name]));
+        for (name, arguments) in workers.chain([("site", vec!["site"])]) {
+            let file = site.run(&["fleet"], &arguments).output();
             site.write_secret(&format!("{name}.key"), &file);
         }
         let rules = site.run(&["fleet"], &["rules"]).output();
@@ -289,6 +289,15 @@ impl Fleet {
 
     /// Connects with the key of a worker. The events of the connection are collected.
     async fn client(&self, name: &str) -> (Client, Arc<Mutex<Vec<String>>>) {
+        self.client_with(name, Duration::from_secs(3)).await
+    }
+
+    /// Like [`Fleet::client`], with the time that it waits for a reply.
+    async fn client_with(
+        &self,
+        name: &str,
+        timeout: Duration,
+    ) -> (Client, Arc<Mutex<Vec<String>>>) {
         let file = std::fs::read_to_string(self.site.path(&format!("{name}.key")));
         let file = file.expect("a file with a key");
         let seed = file.lines().find_map(|line| line.strip_prefix("seed: "));
@@ -297,7 +306,7 @@ impl Fleet {
         let client = ConnectOptions::new()
             .nkey(seed.expect("a key").to_owned())
             .custom_inbox_prefix(subject::reply_prefix(&name.parse().expect("a name")))
-            .request_timeout(Some(Duration::from_secs(3)))
+            .request_timeout(Some(timeout))
             .event_callback(move |event: Event| {
                 collected.lock().expect("events").push(event.to_string());
                 std::future::ready(())
@@ -346,13 +355,17 @@ async fn send(client: &Client, name: &str, request: &Request) -> Option<Reply> {
 
 /// Requests a task for a worker.
 async fn claim(client: &Client, name: &str, classes: &[Class]) -> Option<Reply> {
-    let claim = Claim {
+    send(client, name, &patient_claim(classes, 1000)).await
+}
+
+/// A request for a task, with the time that it waits.
+fn patient_claim(classes: &[Class], wait_ms: u64) -> Request {
+    Request::Claim(Claim {
         slot: "test".to_owned(),
         classes: classes.to_vec(),
         languages: vec!["python3".to_owned()],
-        wait_ms: 1000,
-    };
-    send(client, name, &Request::Claim(claim)).await
+        wait_ms,
+    })
 }
 
 fn task(reply: Option<Reply>) -> Task {
@@ -532,6 +545,45 @@ mod alone {
                 }
             }
             assert_eq!(fleet.judgement(id), before);
+        });
+    }
+
+    #[test]
+    fn greedy_workers_leave_places_for_the_requests_of_others() {
+        if !has_nats() {
+            return;
+        }
+        let mut fleet = Fleet::start(None, 30, &patient_package());
+        let mut bob = fleet.contestant("bob");
+        block_on(async {
+            // Together more than the site serves at the same time.
+            let mut greedy = tokio::task::JoinSet::new();
+            for name in ["a", "b", "c"] {
+                let (client, _) = fleet.client_with(name, HANG_TIMEOUT).await;
+                for _ in 0..800 {
+                    let client = client.clone();
+                    greedy.spawn(async move {
+                        let request = patient_claim(&[Class::Practice], 10_000);
+                        send(&client, name, &request).await
+                    });
+                }
+            }
+            let first = greedy.join_next().await.map(Result::unwrap);
+            assert_eq!(first, Some(Some(Reply::Rejected(Rejection::Busy))));
+            let (client, _) = fleet.client_with("d", HANG_TIMEOUT).await;
+            let id = submit(&mut bob, &fleet.contest, RIGHT).id();
+            let request = patient_claim(&[Class::Contest], 10_000);
+            let task = task(send(&client, "d", &request).await);
+            assert_eq!(task.submission, id);
+            let mut busy = 1;
+            while let Some(reply) = greedy.join_next().await {
+                match reply.unwrap() {
+                    Some(Reply::Rejected(Rejection::Busy)) => busy += 1,
+                    reply => assert_eq!(reply, Some(Reply::NoTask)),
+                }
+            }
+            // Each has a share of 768 places, of 2048 in all, and one place was for the modest one.
+            assert_eq!(busy, 3 * 800 - 2048 + 1);
         });
     }
 
@@ -720,7 +772,7 @@ mod alone {
         }
         let mut fleet = Fleet::start(None, 3600, &patient_package());
         let page = fleet.admin.get("/workers").body;
-        assert_eq!(page.matches("never seen").count(), 2, "{page}");
+        assert_eq!(page.matches("never seen").count(), WORKERS.len(), "{page}");
         let _worker = fleet.worker("a");
         let page = fleet.admin.wait_for("/workers", ">ready<").body;
         assert!(

@@ -6,6 +6,7 @@ use crate::db::fleet_worker::{self, FleetWorker};
 use crate::db::{Db, DbError, setting};
 use clap::Subcommand;
 use millibox_cli_support::failure::{Failure, answer};
+use millibox_fleet::introduction::Introduction;
 use millibox_fleet::name::WorkerName;
 use millibox_fleet::subject::{self, Permissions};
 use millibox_worker::connection::Credentials;
@@ -102,13 +103,15 @@ async fn set_enabled(db: &Db, name: &WorkerName, enabled: bool) -> Result<(), Fa
 }
 
 async fn list(db: &Db) -> Result<(), Failure> {
+    let introductions = fleet_worker::introductions(db).await;
+    let introductions = introductions.map_err(Failure::sandbox)?;
     for worker in fleet_worker::all(db).await.map_err(Failure::sandbox)? {
-        answer(line(&worker))?;
+        answer(line(&worker, introductions.get(&worker.id)))?;
     }
     Ok(())
 }
 
-fn line(worker: &FleetWorker) -> String {
+fn line(worker: &FleetWorker, introduction: Option<&Introduction>) -> String {
     let state = if worker.enabled {
         "enabled"
     } else {
@@ -116,7 +119,6 @@ fn line(worker: &FleetWorker) -> String {
     };
     let seen = worker.seen_at.and_then(Time::rfc3339);
     let seen = seen.as_deref().unwrap_or("never seen");
-    let introduction = worker.introduction();
     let machine = introduction.map_or(String::new(), |it| {
         format!("{}\t{} slots", it.version, it.slots)
     });

@@ -3,11 +3,10 @@
 use super::{Executor, Result, Tx, record, values};
 use crate::core::time::Time;
 use millibox_fleet::introduction::Introduction;
+use std::collections::HashMap;
 use std::time::Duration;
 
-/// The accuracy of the time at which a worker was seen.
-const SEEN_INTERVAL: Duration = Duration::from_secs(60);
-/// A worker that was not seen for this time is away.
+/// A worker that has not introduced itself for this time is away.
 const AWAY_TIME: Duration = Duration::from_secs(180);
 
 record! {
@@ -18,9 +17,16 @@ record! {
         public_key: String,
         enabled: bool,
         created_at: Time,
+        /// When it last introduced itself.
         seen_at: Option<Time>,
-        /// What it says about itself, as JSON.
-        introduction: Option<String>,
+    }
+}
+
+record! {
+    /// What a worker says about itself, as JSON.
+    Introduced {
+        id: i64,
+        introduction: String,
     }
 }
 
@@ -35,8 +41,7 @@ record! {
 macro_rules! workers {
     ($rest:literal) => {
         concat!(
-            "SELECT id, name, public_key, enabled, created_at, seen_at, introduction
-             FROM fleet_worker ",
+            "SELECT id, name, public_key, enabled, created_at, seen_at FROM fleet_worker ",
             $rest
         )
     };
@@ -55,6 +60,22 @@ pub async fn insert(tx: &mut Tx, name: &str, public_key: &str, now: Time) -> Res
 /// All workers.
 pub async fn all(db: impl Executor) -> Result<Vec<FleetWorker>> {
     db.all(workers!("ORDER BY name"), values![]).await
+}
+
+/// What the workers say about themselves, by their ids. It is read apart because it can be long.
+pub async fn introductions(db: impl Executor) -> Result<HashMap<i64, Introduction>> {
+    let all: Vec<Introduced> = db
+        .all(
+            "SELECT id, introduction FROM fleet_worker WHERE introduction IS NOT NULL",
+            values![],
+        )
+        .await?;
+    // An older version of the site may have stored a different form, until the worker connects.
+    let known = all.into_iter().filter_map(|stored| {
+        let introduction = serde_json::from_str(&stored.introduction).ok()?;
+        Some((stored.id, introduction))
+    });
+    Ok(known.collect())
 }
 
 /// How many judgements the workers judge. Idle workers are left out.
@@ -98,21 +119,9 @@ pub async fn set_enabled(tx: &mut Tx, name: &str, enabled: bool) -> Result<bool>
 }
 
 impl FleetWorker {
-    /// What the worker says about itself.
-    pub fn introduction(&self) -> Option<Introduction> {
-        // An older version of the site may have stored a different form, until the worker connects.
-        serde_json::from_str(self.introduction.as_ref()?).ok()
-    }
-
-    /// Whether the worker has been silent for some time.
+    /// Whether the worker has not introduced itself for some time.
     pub fn is_away(&self, now: Time) -> bool {
         self.seen_at.is_none_or(|seen| seen.after(AWAY_TIME) < now)
-    }
-
-    /// Whether [`seen`] would change the stored time.
-    pub fn is_unseen(&self, now: Time) -> bool {
-        self.seen_at
-            .is_none_or(|seen| seen.after(SEEN_INTERVAL) < now)
     }
 }
 
@@ -121,15 +130,6 @@ pub async fn introduce(tx: &mut Tx, id: i64, introduction: &str, now: Time) -> R
     tx.execute(
         "UPDATE fleet_worker SET introduction = $2, seen_at = $3 WHERE id = $1",
         values![id, introduction, now],
-    )
-    .await
-}
-
-/// Records that a worker requests tasks.
-pub async fn seen(tx: &mut Tx, id: i64, now: Time) -> Result<u64> {
-    tx.execute(
-        "UPDATE fleet_worker SET seen_at = $2 WHERE id = $1",
-        values![id, now],
     )
     .await
 }

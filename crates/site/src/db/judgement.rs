@@ -167,6 +167,9 @@ pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<
 
 /// Leases the next judgement to a worker. Problems whose judging is paused are skipped, and for
 /// workers on other machines, judgements of other classes and languages.
+///
+/// If two statements choose the same judgement at the same time, PostgreSQL checks the outer
+/// conditions again when the first one has ended, so only one of them leases the judgement.
 pub async fn claim_for(
     db: &Db,
     worker: &str,
@@ -198,6 +201,7 @@ pub async fn claim_for(
                         AND REPLACE(CAST($12 AS TEXT), '|' || submission.language || '|', '')
                             <> CAST($12 AS TEXT)))
                 ORDER BY priority DESC, turn, id LIMIT 1)
+                AND state = 'queued'
              RETURNING id",
             values![
                 worker,

@@ -96,18 +96,14 @@ async fn reply_to_all(app: Arc<App>, client: Client, mut requests: Subscriber) {
         let lost = CancellationToken::new();
         let place = places.take(worker, &lost);
         let (app, client) = (app.clone(), client.clone());
-        let busy = Reply::Rejected(Rejection::Busy);
         match place {
             Some(place) => {
                 tokio::spawn(async move {
-                    tokio::select! {
-                        () = reply_to(&app, &client, &request) => {}
-                        () = lost.cancelled() => answer(&client, &request, &busy).await,
-                    }
+                    reply_to(&app, &client, &request, &lost).await;
                     drop(place);
                 });
             }
-            None => answer(&client, &request, &busy).await,
+            None => answer(&client, &request, &Reply::Rejected(Rejection::Busy)).await,
         }
     }
 }
@@ -131,8 +127,10 @@ async fn answer(client: &Client, request: &Message, reply: &Reply) {
     }
 }
 
-async fn reply_to(app: &App, client: &Client, request: &Message) {
-    let reply = served(app, request).await.unwrap_or_else(|error| {
+/// Serves a request. A request that waits for a task ends when its place is lost. All others are
+/// short, and are finished, because pages must show what they have stored.
+async fn reply_to(app: &App, client: &Client, request: &Message, lost: &CancellationToken) {
+    let reply = served(app, request, lost).await.unwrap_or_else(|error| {
         let rejection = error.rejection();
         match rejection {
             Rejection::Site => tracing::error!(%error, "cannot serve a worker"),
@@ -143,13 +141,17 @@ async fn reply_to(app: &App, client: &Client, request: &Message) {
     answer(client, request, &reply).await;
 }
 
-async fn served(app: &App, request: &Message) -> Result<Reply, ServeError> {
+async fn served(
+    app: &App,
+    request: &Message,
+    lost: &CancellationToken,
+) -> Result<Reply, ServeError> {
     let name = subject::worker_of_request(&request.subject).ok_or(ServeError::Worker)?;
     let worker = fleet_worker::by_name(&app.db, name.as_str()).await?;
     let worker = worker.filter(|worker| worker.enabled);
     let worker = worker.ok_or(ServeError::Worker)?;
     match message::decode_request(&request.payload)? {
-        Request::Claim(claim) => self::claim(app, &worker, &claim).await,
+        Request::Claim(claim) => self::claim(app, &worker, &claim, lost).await,
         Request::Introduce(introduction) => introduce(app, &worker, &introduction).await,
         Request::WayUsed => {
             app.queue.way_used().await;
@@ -159,30 +161,26 @@ async fn served(app: &App, request: &Message) -> Result<Reply, ServeError> {
     }
 }
 
-/// Stores what a worker says about itself, if it is new, and that the worker runs.
+/// Stores what a worker says about itself, and that it runs.
 async fn introduce(
     app: &App,
     worker: &FleetWorker,
     introduction: &Introduction,
 ) -> Result<Reply, ServeError> {
-    let now = Time::now();
     let text = serde_json::to_string(introduction).map_err(MessageError::from)?;
-    if worker.introduction.as_ref() != Some(&text) || worker.is_unseen(now) {
-        let mut tx = app.db.begin().await?;
-        fleet_worker::introduce(&mut tx, worker.id, &text, now).await?;
-        tx.commit_aside().await?;
-    }
+    let mut tx = app.db.begin().await?;
+    fleet_worker::introduce(&mut tx, worker.id, &text, Time::now()).await?;
+    tx.commit_aside().await?;
     Ok(Reply::Done)
 }
 
 /// The next task, or no task after some time.
-async fn claim(app: &App, worker: &FleetWorker, claim: &Claim) -> Result<Reply, ServeError> {
-    let now = Time::now();
-    if worker.is_unseen(now) {
-        let mut tx = app.db.begin().await?;
-        fleet_worker::seen(&mut tx, worker.id, now).await?;
-        tx.commit_aside().await?;
-    }
+async fn claim(
+    app: &App,
+    worker: &FleetWorker,
+    claim: &Claim,
+    lost: &CancellationToken,
+) -> Result<Reply, ServeError> {
     let remote = Remote {
         id: worker.id,
         classes: &claim.classes,
@@ -194,7 +192,7 @@ async fn claim(app: &App, worker: &FleetWorker, claim: &Claim) -> Result<Reply, 
         let added = app.queue.added_for_fleet();
         tokio::pin!(added);
         added.as_mut().enable();
-        let claimed = app.queue.claim(&slot, Some(&remote), &app.blobs).await?;
+        let claimed = app.queue.claim_offered(&slot, &remote, &app.blobs).await?;
         if let Some(Claimed { task, change }) = claimed {
             // The results of an earlier attempt.
             app.live.forget(task.lease.judgement);
@@ -208,6 +206,7 @@ async fn claim(app: &App, worker: &FleetWorker, claim: &Claim) -> Result<Reply, 
         tokio::select! {
             () = added => {}
             () = tokio::time::sleep_until(deadline.min(now + POLL_INTERVAL)) => {}
+            () = lost.cancelled() => return Ok(Reply::Rejected(Rejection::Busy)),
         }
     }
 }
@@ -263,7 +262,6 @@ async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<R
             );
             let failed = app.queue.fail(lease, &failure).await?;
             ended(app, lease, change);
-            app.queue.wake();
             failed
         }
         Request::MakeWay { .. } => {

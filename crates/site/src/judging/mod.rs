@@ -5,6 +5,7 @@
 //! | `fleet` | replies to the requests of workers on other machines |
 //! | `languages` | the languages that are installed |
 //! | `live` | changes, for pages that follow them |
+//! | `offers` | offers of these workers for which the queue has no judgement |
 //! | `queue` | the queue of judgements, and its implementation in the database |
 //! | `trial` | runs of sources on custom input |
 //!
@@ -13,5 +14,6 @@
 pub mod fleet;
 pub mod languages;
 pub mod live;
+mod offers;
 pub mod queue;
 pub mod trial;

@@ -4,6 +4,7 @@
 //! `fleet` uses the [`DatabaseQueue`] for them.
 
 use super::live::{Change, Live};
+use super::offers::{Offer, Offers};
 use crate::blobs::Blobs;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
@@ -16,6 +17,7 @@ use millibox_fleet::result::{Failure, FailureKind, Outcome, Progress};
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::futures::OwnedNotified;
@@ -42,6 +44,9 @@ pub struct DatabaseQueue {
     lease: Duration,
     added: Notifier,
     added_for_fleet: Arc<Notify>,
+    /// How often judgements were added, or queued again.
+    additions: Arc<AtomicU64>,
+    offers: Arc<Mutex<Offers>>,
     /// When workers have made way that have not claimed their next judgement.
     making_way: Arc<Mutex<Vec<Instant>>>,
 }
@@ -78,6 +83,8 @@ impl DatabaseQueue {
             lease: LEASE,
             added: Notifier::default(),
             added_for_fleet: Arc::default(),
+            additions: Arc::default(),
+            offers: Arc::default(),
             making_way: Arc::default(),
         }
     }
@@ -145,6 +152,33 @@ impl DatabaseQueue {
         Ok(Some(Claimed { task, change }))
     }
 
+    /// Like [`DatabaseQueue::claim`] for a worker on another machine, but does not look into the
+    /// database if there was no judgement for the same offer just before.
+    ///
+    /// # Errors
+    /// The database or the package cannot be read.
+    pub async fn claim_offered(
+        &self,
+        worker: &str,
+        remote: &Remote<'_>,
+        blobs: &Blobs,
+    ) -> Result<Option<Claimed>, QueueError> {
+        let offer = Offer {
+            classes: remote.classes.to_vec(),
+            languages: remote.languages.to_vec(),
+        };
+        let mut offers = self.offers.lock().await;
+        let added = self.additions.load(Ordering::SeqCst);
+        if offers.is_declined(&offer, added, POLL_INTERVAL) {
+            return Ok(None);
+        }
+        let claimed = self.claim(worker, Some(remote), blobs).await?;
+        if claimed.is_none() {
+            offers.decline(offer, added);
+        }
+        Ok(claimed)
+    }
+
     /// The judgement of a lease, if this worker on another machine holds it.
     ///
     /// # Errors
@@ -203,7 +237,10 @@ impl DatabaseQueue {
             },
             reason: &failure.reason,
         };
-        judgement::fail(&self.db, lease.judgement, lease.attempt, &failure, now).await
+        let failed = judgement::fail(&self.db, lease.judgement, lease.attempt, &failure, now).await;
+        // A different worker may judge it.
+        self.wake();
+        failed
     }
 
     /// Ends the leases of silent workers. Returns their number.
@@ -245,6 +282,7 @@ impl DatabaseQueue {
         }
         let makes_way = judgement::make_way(&self.db, lease.judgement, lease.attempt).await?;
         if makes_way {
+            self.additions.fetch_add(1, Ordering::SeqCst);
             making_way.push(Instant::now());
         }
         Ok(makes_way)
@@ -257,6 +295,7 @@ impl DatabaseQueue {
 
     /// Wakes a worker, because judgements were added.
     pub fn wake(&self) {
+        self.additions.fetch_add(1, Ordering::SeqCst);
         self.added.notify();
         self.added_for_fleet.notify_waiters();
     }
