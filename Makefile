@@ -18,9 +18,9 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 built = $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)
 need := .ci/need cc=gcc
 
-.PHONY: help judge build site worker demo test test-all test-browser test-clients test-languages \
-	test-vm fuzz lint prose docs audit miri sanitize bench install install-c uninstall dist image \
-	test-dist python types-python test-python clean
+.PHONY: help judge build site worker demo test test-all test-browser test-clients \
+	test-languages test-vm chaos fuzz lint prose docs audit miri sanitize bench install install-c \
+	uninstall dist image test-dist python types-python test-python clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
@@ -121,6 +121,10 @@ test-languages: ## install all languages and run the programs of each (ARGS=hask
 test-vm: ## run the sandbox tests in emulated machines (ARGS=--list: list them)
 	@tests/vm/run $(ARGS)
 
+chaos: judge site worker ## judge with workers that fail (ARGS='--submissions 5000 --postgres')
+	@PATH="$$PATH:/usr/sbin" $(need) nats-server=nats-server python3=python3
+	@PATH="$$PATH:/usr/sbin" tests/fleet/chaos.py --programs '$(built)' $(ARGS)
+
 # Adds a counter to every branch, so that the fuzzer keeps inputs that reach new code.
 sancov := -C passes=sancov-module -C llvm-args=-sanitizer-coverage-level=3 \
 	-C llvm-args=-sanitizer-coverage-inline-8bit-counters
@@ -191,10 +195,11 @@ bench: build ## run the experiments and write lab-results (BENCH=true: one; ARGS
 # systemd also looks in /usr/local/lib/systemd/system.
 units = $(DESTDIR)$(PREFIX)/lib/systemd/system
 users = $(DESTDIR)$(PREFIX)/lib/sysusers.d
+unit_names := millibox.service millibox-site.service millibox-worker.service
 installed := millibox millibox-serve millibox-site millibox-stage millibox-supervisor \
 	millibox-worker
 # Backtraces need the names of functions, which are not debugging symbols.
-install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not start the service
+install: ## install commands and units in PREFIX (PREFIX=/usr/local); starts no unit
 	@test -x $(built)/millibox -a -x $(built)/millibox-serve -a -x $(built)/millibox-stage || \
 		$(MAKE) --no-print-directory build
 	install -d '$(DESTDIR)$(PREFIX)/bin'
@@ -205,8 +210,9 @@ install: ## install commands and unit in PREFIX (PREFIX=/usr/local); does not st
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(built)/libmillibox_ready.so
 	strip --strip-debug '$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 	install -d '$(units)' '$(users)'
-	sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/millibox.service >'$(units)/millibox.service'
-	chmod 644 '$(units)/millibox.service'
+	@set -e; for name in $(unit_names); do \
+		sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/$$name >'$(units)/'$$name; \
+		chmod 644 '$(units)/'$$name; done
 	install -m 644 packaging/millibox.sysusers '$(users)/millibox.conf'
 	@test ! -e $(built)/libmillibox.so.0 || $(MAKE) --no-print-directory install-c
 
@@ -225,9 +231,9 @@ install-c:
 		>'$(DESTDIR)$(PREFIX)/lib/pkgconfig/millibox.pc'
 	chmod 644 '$(DESTDIR)$(PREFIX)/lib/pkgconfig/millibox.pc'
 
-uninstall: ## remove the installed commands and the unit
+uninstall: ## remove the installed commands and units
 	rm -f $(foreach name,$(installed),'$(DESTDIR)$(PREFIX)/bin/$(name)') \
-		'$(units)/millibox.service' '$(users)/millibox.conf' \
+		$(foreach name,$(unit_names),'$(units)/$(name)') '$(users)/millibox.conf' \
 		'$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so' \
 		$(foreach name,include/millibox.h include/millibox.hpp lib/libmillibox.a \
 			lib/libmillibox.so lib/libmillibox.so.0 lib/pkgconfig/millibox.pc,\

@@ -5,6 +5,7 @@
 //! | `failure` | why a command has no result, its exit status, and how to print without a panic |
 //! | `machine` | the options of every command that starts a supervisor |
 //! | `man` | manual pages of a command line |
+//! | `notify` | tells systemd that a service is ready |
 //! | `signals` | Ctrl-C and other signals that end a command in order |
 //! | `usage` | clap's errors in one line |
 //! | `values` | parsers of option values that several executables need |
@@ -18,6 +19,7 @@
 pub mod failure;
 pub mod machine;
 pub mod man;
+pub mod notify;
 pub mod signals;
 pub mod usage;
 pub mod values;

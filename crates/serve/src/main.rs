@@ -8,7 +8,6 @@
 //! | `link` | the socket between that process and the service |
 //! | `privileges` | gives up root's privileges |
 //! | `scratch` | the directory for temporary files |
-//! | `notify` | tells systemd that the service is ready |
 #![forbid(unsafe_code)]
 #![deny(
     clippy::print_stdout,
@@ -17,7 +16,6 @@
 )]
 
 mod link;
-mod notify;
 mod parent;
 mod privileges;
 mod scratch;
@@ -26,7 +24,7 @@ use clap::{CommandFactory, Parser};
 use link::Link;
 use millibox::{Builder, Supervisor};
 use millibox_cli_support::failure::{Failure, exit_status, say};
-use millibox_cli_support::{machine, man, usage};
+use millibox_cli_support::{machine, man, notify, usage};
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_service::{Config, Interfaces, Listen, Server, Sockets, Stage};
 use rustix::process::{Pid, geteuid};

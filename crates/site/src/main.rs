@@ -61,7 +61,7 @@ use judging::{fleet, languages};
 use limits::Limits;
 use millibox::Supervisor;
 use millibox_cli_support::failure::{Failure, exit_status, say};
-use millibox_cli_support::{machine, man};
+use millibox_cli_support::{machine, man, notify};
 use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_languages::suite::Suites;
@@ -493,6 +493,7 @@ async fn listen(
     }
     lines.extend(example);
     say(lines.join("\n"))?;
+    notify::ready();
     let db = app.db.clone();
     let connections = Connections::with_files(open_files());
     let mut routes = http::router(app);

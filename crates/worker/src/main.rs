@@ -19,7 +19,7 @@ use clap::{CommandFactory, Parser};
 use futures_util::StreamExt;
 use millibox::Builder;
 use millibox_cli_support::failure::{Failure, exit_status, say};
-use millibox_cli_support::{machine, man};
+use millibox_cli_support::{machine, man, notify};
 use millibox_fleet::class::Class;
 use millibox_fleet::introduction::{Introduction, Toolchain};
 use millibox_fleet::message::{self, Stop};
@@ -209,6 +209,7 @@ async fn work(cli: &Cli, cpus: &[usize]) -> Result<ExitCode, Failure> {
     }
     let (name, slots) = (own.name(), cpus.len());
     say(format_args!("judging as {name} with {slots} slots"))?;
+    notify::ready();
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}

@@ -7,8 +7,8 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 /// Set by systemd for units with `Type=notify`: a path, or an abstract name after `@`.
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-/// Reports that the service accepts connections. Without systemd it does nothing. If systemd does
-/// not receive the message, it ends the service after a timeout.
+/// Reports that the service works, for example that it accepts connections. Without systemd it does
+/// nothing. If systemd does not receive the message, it ends the service after a timeout.
 pub fn ready() {
     if let Some(name) = std::env::var_os(SOCKET) {
         let _ = send(name.as_bytes(), b"READY=1\n");
