@@ -328,6 +328,15 @@ class Contest:
         browser.post(self.link)
         return browser.token("submit")
 
+    def submit(self, token, source, key):
+        """Submit with the token of a user. Return status and text of the answer."""
+        body = {"round_problem": self.problem, "file_name": "a.py", "source": source}
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        headers["Idempotency-Key"] = key
+        browser = Browser(self.admin.url)
+        status, _, text = browser.send("/api/v1/submissions", json.dumps(body).encode(), headers)
+        return status, text
+
 
 class Load:
     """Users that submit until the site has accepted the planned number."""
@@ -353,20 +362,17 @@ class Load:
 
     def submit(self, token, source):
         """Submit until the site has answered. The key makes repetitions harmless."""
-        body = {"round_problem": self.contest.problem, "file_name": "a.py", "source": source}
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        headers["Idempotency-Key"] = uuid.uuid4().hex
-        browser = Browser(self.contest.admin.url)
+        key = uuid.uuid4().hex
         while True:
             try:
-                status, _, text = browser.send(
-                    "/api/v1/submissions", json.dumps(body).encode(), headers
-                )
+                status, text = self.contest.submit(token, source, key)
                 if status == 201:
                     return json.loads(text)["id"]
                 if status not in (429, 500, 502, 503):
-                    print(f"chaos: a submission has status {status}: {text}", flush=True)
-                    os._exit(1)
+                    print(f"chaos: FAILED: a submission has status {status}: {text}", flush=True)
+                    # The main thread ends all processes.
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    return None
             except OSError:
                 pass
             except ValueError:
