@@ -61,8 +61,7 @@ fn program_sees_the_directory_and_environment_of_piston() {
 #[test]
 fn files_and_arguments_reach_the_program() {
     let server = server();
-    let request = json!({
-        "language": "python",
+    let fields = json!({
         "version": "3.x",
         "args": ["a b", "", "-c"],
         "files": [
@@ -77,7 +76,7 @@ fn files_and_arguments_reach_the_program() {
             { "name": "helper.py", "content": "value = 7" },
         ],
     });
-    let answer = execute(&server, &request);
+    let answer = execute(&server, &with(program("python", ""), &fields));
     assert_eq!(
         answer["run"]["stdout"], "['a b', '', '-c'] b'\\x00\\xff'\nhi 7\n",
         "{answer}"
@@ -138,14 +137,13 @@ fn first_file_is_the_main_one() {
     let server = server();
     for directory in ["", "src/"] {
         let name = |name: &str| format!("{directory}{name}");
-        let request = json!({
-            "language": "python", "version": "*",
+        let fields = json!({
             "files": [
                 { "name": name("app.py"), "content": "import main; print('app')" },
                 { "name": name("main.py"), "content": "print('main')" },
             ],
         });
-        let answer = execute(&server, &request);
+        let answer = execute(&server, &with(program("python", ""), &fields));
         assert_eq!(
             answer["run"]["stdout"], "main\napp\n",
             "{directory:?}: {answer}"
@@ -208,10 +206,8 @@ fn java_class_may_have_any_name() {
                 System.out.println(1); } }";
     let answer = execute(&server, &program("java", code));
     assert_eq!(answer["run"]["stdout"], "1\n", "{answer}");
-    let request = json!({
-        "language": "java", "version": "*",
-        "files": [{ "name": "test.java", "content": code }],
-    });
+    let files = json!({ "files": [{ "name": "test.java", "content": code }] });
+    let request = with(program("java", ""), &files);
     assert_eq!(execute(&server, &request)["run"]["stdout"], "1\n");
 }
 
@@ -223,13 +219,12 @@ fn script_lies_beside_its_files() {
          open('new.txt', 'w').write(helper.text)\n\
          print(open(os.path.join(here, 'new.txt')).read())\n\
          print(here == os.getcwd() == sys.path[0])\n";
-    let request = json!({
-        "language": "python", "version": "*",
+    let fields = json!({
         "files": [
             { "name": "main.py", "content": code },
             { "name": "helper.py", "content": "text = 'written'" },
         ],
     });
-    let answer = execute(&server, &request);
+    let answer = execute(&server, &with(program("python", ""), &fields));
     assert_eq!(answer["run"]["stdout"], "written\nTrue\n", "{answer}");
 }

@@ -16,9 +16,14 @@ fn server() -> Arc<Server> {
     Server::shared("piston")
 }
 
-/// A request to execute a program of one file.
+/// A request to execute a program of one file. On a busy machine, interpreters may need more than
+/// the 3 s that Piston sets by default.
 fn program(language: &str, content: &str) -> Value {
-    json!({ "language": language, "version": "*", "files": [{ "content": content }] })
+    json!({
+        "language": language, "version": "*", "files": [{ "content": content }],
+        "run_timeout": 30_000, "run_cpu_time": 30_000,
+        "compile_timeout": 30_000, "compile_cpu_time": 30_000,
+    })
 }
 
 /// Adds fields to a request.
