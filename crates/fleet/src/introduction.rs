@@ -92,6 +92,33 @@ pub fn differences<'a>(
     languages
 }
 
+/// The version in which most machines have each language. Of several such versions, the last in the
+/// order of texts.
+///
+/// ```
+/// use millibox_fleet::introduction::{Toolchain, usual};
+///
+/// let [old, new] = ["gcc 12", "gcc 13"].map(|version| [Toolchain::new("c17", version)]);
+/// assert_eq!(usual([&old[..], &new[..]])["c17"], "gcc 13");
+/// assert_eq!(usual([&old[..], &new[..], &old[..]])["c17"], "gcc 12");
+/// ```
+pub fn usual<'a>(
+    machines: impl IntoIterator<Item = &'a [Toolchain]>,
+) -> BTreeMap<&'a str, &'a str> {
+    let mut languages: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for one in machines.into_iter().flatten() {
+        let versions = languages.entry(&one.language).or_default();
+        *versions.entry(&one.version).or_default() += 1;
+    }
+    let usual = languages.into_iter().filter_map(|(language, versions)| {
+        let most = versions
+            .into_iter()
+            .max_by_key(|(version, count)| (*count, *version));
+        Some((language, most?.0))
+    });
+    usual.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,10 @@ const REQUESTS: &str = "millibox.v1.request";
 const REPLIES: &str = "millibox.v1.reply";
 const STOPS: &str = "millibox.v1.stop";
 
+/// The queue group of the processes of a site. The message server gives each request to one of
+/// them.
+pub const SITES: &str = "millibox.sites";
+
 /// The subject of a worker's requests.
 pub fn request(worker: &WorkerName) -> String {
     format!("{REQUESTS}.{worker}")

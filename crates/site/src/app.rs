@@ -13,10 +13,13 @@ use crate::http::{Sources, Statements};
 use crate::judging::languages::Language;
 use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;
+use crate::judging::toolchains::Toolchains;
 use crate::judging::trial::Trials;
 use crate::limits::Limits;
 use crate::notifier::Notifier;
 use crate::oidc::Provider;
+use crate::processes::news::News;
+use crate::processes::outbox::Outbox;
 use crate::rankings::Rankings;
 use crate::text::Locales;
 use millibox_worker::stops::Stops;
@@ -41,6 +44,8 @@ pub struct App {
     pub limits: Limits,
     pub queue: DatabaseQueue,
     pub live: Arc<Live>,
+    /// News for the other processes of the site.
+    pub outbox: Outbox,
     /// Recent uploads, which count for the disk space of their users.
     pub uploaded: Uploaded,
     /// Stops judgements of this process; see [`App::stop_judging`].
@@ -60,6 +65,8 @@ pub struct App {
     pub own_changes: Memory,
     pub passwords: Passwords,
     pub languages: Vec<Language>,
+    /// The languages in which workers on other machines judge.
+    pub toolchains: Toolchains,
     /// The languages of the pages.
     pub locales: Arc<Locales>,
     /// The time zone of pages whose contest and user have none.
@@ -91,12 +98,14 @@ impl App {
         oidc: Option<Arc<Provider>>,
         is_https: bool,
     ) -> App {
+        let outbox = Outbox::default();
         App {
-            queue: DatabaseQueue::new(db.clone()),
+            queue: DatabaseQueue::new(db.clone(), outbox.clone()),
             db,
             blobs,
             limits: Limits::default(),
-            live: Arc::new(Live::new()),
+            live: Arc::new(Live::new(outbox.clone())),
+            outbox,
             uploaded: Uploaded::default(),
             stops: Stops::default(),
             cancelled: broadcast::Sender::new(CANCELLED_BACKLOG),
@@ -108,6 +117,7 @@ impl App {
             own_changes: Memory::new(CONTESTANTS_MEMORY),
             passwords,
             languages,
+            toolchains: Toolchains::default(),
             locales: Arc::new(locales),
             zone: Zone::UTC,
             failures_logged: Failures::default(),
@@ -130,6 +140,11 @@ impl App {
         App { zone, ..self }
     }
 
+    /// The same site with a rule for the languages of workers on other machines.
+    pub fn with_toolchains(self, toolchains: Toolchains) -> App {
+        App { toolchains, ..self }
+    }
+
     /// The same site with leases of a different length.
     pub fn with_lease(self, lease: Duration) -> App {
         App {
@@ -141,8 +156,21 @@ impl App {
     /// Stops a cancelled judgement, which may run here or on another machine.
     pub fn stop_judging(&self, judgement: i64) {
         self.stops.stop(judgement);
+        self.outbox.put(News::JudgementCancelled(judgement));
         // Without workers on other machines, there is nothing to do.
         let _ = self.cancelled.send(judgement);
+    }
+
+    /// Wakes a runner of jobs, because a job was added.
+    pub fn wake_jobs(&self) {
+        self.job_added.notify();
+        self.outbox.put(News::JobAdded);
+    }
+
+    /// Stops a job, which may run here or in another process.
+    pub fn stop_job(&self, id: i64) {
+        self.job_stops.stop(id);
+        self.outbox.put(News::JobStopped(id));
     }
 
     /// The judgements that are cancelled from now on.

@@ -16,6 +16,7 @@
 //! | `oidc` | sign-in with a provider of OpenID Connect |
 //! | `http` | pages |
 //! | `text` | the texts of the pages in several languages |
+//! | `processes` | news between several processes of one site |
 //! | `notifier` | wakes threads that wait for work |
 //! | `app` | what the pages share |
 #![forbid(unsafe_code)]
@@ -41,6 +42,7 @@ mod limits;
 mod messages;
 mod notifier;
 mod oidc;
+mod processes;
 mod rankings;
 mod text;
 mod transfer;
@@ -54,14 +56,16 @@ use core::password::Passwords;
 use core::time::Time;
 use core::zone::Zone;
 use cpus::Cpus;
-use db::{Db, job, judgement};
+use db::{Db, job, judgement, process};
 use http::connections::Connections;
 use judging::queue::{DatabaseQueue, LEASE, SiteQueue};
+use judging::toolchains::{Toolchains, Versions};
 use judging::{fleet, languages};
 use limits::Limits;
 use millibox::Supervisor;
 use millibox_cli_support::failure::{Failure, exit_status, say};
 use millibox_cli_support::{machine, man, notify};
+use millibox_fleet::name::WorkerName;
 use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_languages::suite::Suites;
@@ -75,7 +79,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use text::Locales;
 use tokio::net::TcpListener;
@@ -85,6 +89,10 @@ use tokio_util::sync::CancellationToken;
 
 /// How often the site looks for leases that have ended.
 const EXPIRE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long a process waits for the end of another one that has its place. A killed process may
+/// hold it for a moment.
+const OTHER_PROCESS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the end of the site waits for statements and transactions.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -129,6 +137,11 @@ struct Args {
     /// Use this PostgreSQL database instead of a file in the data directory
     #[arg(long, value_name = "URL")]
     database: Option<String>,
+    /// The name of this process, if several processes serve this site
+    ///
+    /// All of them need the same PostgreSQL database, the same data directory and different names.
+    #[arg(long, value_name = "NAME", requires = "database")]
+    process: Option<WorkerName>,
     /// Listen on this address
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
@@ -186,6 +199,9 @@ struct FleetArgs {
     /// Whether the site itself judges, too
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     judge_here: JudgeHere,
+    /// Which versions of compilers and interpreters judge, if machines have different ones
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    toolchains: Versions,
     /// How long a worker may be silent, in seconds, before another worker may take its judgement
     #[arg(long, value_name = "N", default_value_t = LEASE.as_secs())]
     #[arg(value_parser = clap::value_parser!(u64).range(2..=3600))]
@@ -224,7 +240,9 @@ impl FleetArgs {
             url: url.clone(),
             ca: self.nats_ca.clone(),
         };
-        let client = server.connect_site(own.as_ref()).await;
+        let queue = app.queue.clone();
+        let client = server.connect_site(own.as_ref(), move || queue.was_unreachable());
+        let client = client.await;
         let client = client.map_err(Failure::option)?;
         let served = fleet::serve(app.clone(), client).await;
         served.map_err(Failure::sandbox)
@@ -374,16 +392,32 @@ impl Args {
     }
 }
 
-async fn open(place: &Place) -> Result<(Db, Blobs), Failure> {
+/// Opens a site, as its only process or as one with a name.
+async fn open(place: &Place, name: Option<&str>) -> Result<(Db, Blobs, process::Place), Failure> {
     let (db, blobs) = place.migrated().await?;
-    let released = judgement::release(&db).await.map_err(Failure::sandbox)?;
+    let taken = process::take(&db, name, OTHER_PROCESS_TIMEOUT).await;
+    let Some(taken) = taken.map_err(Failure::sandbox)? else {
+        return Err(Failure::option(match name {
+            None => "another process serves this site; end it, or start each process with \
+                     --process NAME"
+                .to_owned(),
+            Some(name) => format!(
+                "another process serves this site as {name}, or without --process; end it, or use \
+                 a different name"
+            ),
+        }));
+    };
+    let released = judgement::release(&db, name).await;
+    let released = released.map_err(Failure::sandbox)?;
     if released > 0 {
         tracing::info!(released, "judgements of the last process are queued again");
     }
-    job::release(&db, Time::now())
-        .await
-        .map_err(Failure::sandbox)?;
-    Ok((db, blobs))
+    // Another process may still run the jobs. Those of a process that has ended expire.
+    if name.is_none() {
+        let released = job::release(&db, Time::now()).await;
+        released.map_err(Failure::sandbox)?;
+    }
+    Ok((db, blobs, taken))
 }
 
 async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
@@ -391,7 +425,8 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     let judges_here = args.fleet.judges_here()?;
     let provider = args.oidc.provider()?;
     let (place, temporary) = args.place()?;
-    let (db, blobs) = open(&place).await?;
+    let name = args.process.as_ref().map(WorkerName::as_str);
+    let (db, blobs, taken) = open(&place, name).await?;
     let added = place.data.join("languages");
     let locales = Locales::with_directory(&added, &args.language).map_err(Failure::option)?;
     let builder = args.machine.builder();
@@ -405,12 +440,21 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     // Hashing leaves half of the CPUs to other pages.
     let passwords = Passwords::new(cpus.pages.len().div_ceil(2)).map_err(Failure::sandbox)?;
     let limits = Limits::new(u64::from(args.user_disk) << 30);
+    let own = if judges_here { &languages[..] } else { &[] };
+    let toolchains = Toolchains::new(args.fleet.toolchains, own);
     let app = App::new(
         db, blobs, languages, locales, passwords, provider, args.https,
     );
     let app = app.with_limits(limits).with_zone(args.time_zone.clone());
-    let app = app.with_lease(Duration::from_secs(args.fleet.lease));
+    let app = app
+        .with_toolchains(toolchains)
+        .with_lease(Duration::from_secs(args.fleet.lease));
     let app = Arc::new(app);
+    if name.is_some() && !processes::start(&app).await.map_err(Failure::sandbox)? {
+        return Err(Failure::option(
+            "--process needs a PostgreSQL database; name it with --database",
+        ));
+    }
     let example = match args.demo {
         true => demo::create(&app).await.map_err(Failure::sandbox)?,
         false => None,
@@ -432,7 +476,7 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     jobs::start(runner)
         .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
     let context = Arc::new(threads::WorkerContext {
-        queue: SiteQueue::new(app.queue.clone(), app.live.clone(), app.blobs.clone()),
+        queue: SiteQueue::new(app.queue.clone(), app.live.clone(), app.blobs.clone(), name),
         stops: app.stops.clone(),
         turns,
         builder,
@@ -454,7 +498,7 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
         tokio::spawn(expire(app.queue.clone())),
         tokio::spawn(housekeeping::work(app.db.clone(), app.blobs.clone())),
     ];
-    let served = listen(args, app, example, tasks).await;
+    let served = listen(args, app, example, tasks, taken, &context).await;
     drop(temporary);
     served
 }
@@ -477,6 +521,8 @@ async fn listen(
     app: Arc<App>,
     example: Option<String>,
     tasks: [JoinHandle<()>; 2],
+    taken: process::Place,
+    context: &threads::WorkerContext<SiteQueue>,
 ) -> Result<ExitCode, Failure> {
     let failed = |error: std::io::Error| {
         Failure::sandbox(format!("cannot listen on {}: {error}", args.listen))
@@ -494,7 +540,7 @@ async fn listen(
     lines.extend(example);
     say(lines.join("\n"))?;
     notify::ready();
-    let db = app.db.clone();
+    let (db, queue) = (app.db.clone(), app.queue.clone());
     let connections = Connections::with_files(open_files());
     let mut routes = http::router(app);
     if args.behind_proxy {
@@ -507,9 +553,16 @@ async fn listen(
         routes,
         ending.clone(),
     ));
+    let mut ended = Ok(ExitCode::SUCCESS);
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+        () = taken.keep() => {
+            ended = Err(Failure::sandbox(
+                "another process has taken the place of this one while the database could not be \
+                 reached",
+            ));
+        }
     }
     tracing::info!("the site ends");
     ending.cancel();
@@ -522,7 +575,16 @@ async fn listen(
     for task in tasks {
         task.abort();
     }
+    context.is_ending.store(true, Ordering::SeqCst);
+    if let Some(name) = &args.process {
+        match judgement::release(&db, Some(name.as_str())).await {
+            Ok(0) => {}
+            Ok(_) => queue.wake(),
+            // The leases end by themselves.
+            Err(error) => tracing::warn!(%error, "cannot queue the running judgements again"),
+        }
+    }
     // The database rolls back what has not ended by then.
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, db.close()).await;
-    Ok(ExitCode::SUCCESS)
+    ended
 }

@@ -13,7 +13,7 @@ use crate::db::credential::Proof;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use form_urlencoded::byte_serialize;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -139,7 +139,7 @@ pub enum CertificateFault {
 }
 
 /// The purpose of a flow.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
     /// Signing in, and the page that follows.
     SignIn(Back),
@@ -152,11 +152,22 @@ pub enum Purpose {
     },
 }
 
-struct Flow {
+/// A sign-in of a browser at the provider.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Flow {
     state: String,
     nonce: String,
     verifier: String,
     purpose: Purpose,
+}
+
+impl fmt::Debug for Flow {
+    // The state and the verifier are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Flow")
+            .field("purpose", &self.purpose)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The provider's answer, which the browser delivers.
@@ -193,7 +204,8 @@ struct Known {
 pub struct Provider {
     pub config: Config,
     agent: Agent,
-    flows: Shares<IpAddr, Flow>,
+    /// The flows that have begun.
+    pub flows: Shares<IpAddr, Flow>,
     known: tokio::sync::Mutex<Known>,
 }
 

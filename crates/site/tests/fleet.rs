@@ -8,7 +8,7 @@ use millibox_fleet::class::Class;
 use millibox_fleet::introduction::{Introduction, Toolchain};
 use millibox_fleet::message::{self, Claim, Rejection, Reply, Request};
 use millibox_fleet::queue::{Lease, Task};
-use millibox_fleet::result::{Outcome, Protocol, Verdict};
+use millibox_fleet::result::{Failure, FailureKind, Outcome, Protocol, Verdict};
 use millibox_fleet::subject;
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::{Connection, PgConnection, Row, SqliteConnection};
@@ -375,6 +375,29 @@ fn task(reply: Option<Reply>) -> Task {
     }
 }
 
+/// Changes the database of a site.
+fn change(site: &Site, sql: &'static str) {
+    let file = format!("sqlite://{}", site.data().join("site.db").display());
+    block_on(async {
+        let mut connection = SqliteConnection::connect(&file).await.expect("SQLite");
+        let changed = sqlx::query(sql).execute(&mut connection).await;
+        changed.expect("a changed row");
+    });
+}
+
+/// Introduces a worker with a version of Python.
+async fn introduce(client: &Client, name: &str, python: &str) {
+    let introduction = Introduction {
+        version: "0".to_owned(),
+        slots: 1,
+        classes: Class::ALL.to_vec(),
+        toolchains: vec![Toolchain::new("python3", python)],
+        calibration_ns: 1,
+    };
+    let reply = send(client, name, &Request::Introduce(Box::new(introduction))).await;
+    assert_eq!(reply, Some(Reply::Done));
+}
+
 fn wrong_outcome() -> Outcome {
     Outcome {
         initial_verdict: Verdict::WrongAnswer,
@@ -612,6 +635,147 @@ mod alone {
         let found = fleet.judgement(third);
         // If the worker had not renewed its first lease yet, there may be a second attempt.
         assert!(found.failures == 0 && found.attempt <= 2, "{found:?}");
+    }
+
+    #[test]
+    fn processes_of_a_site_share_workers_and_one_may_end() {
+        if !has_nats() {
+            return;
+        }
+        let database = match support::postgres::database() {
+            Ok(database) => database,
+            Err(reason) => return millibox_tests::skip(&reason),
+        };
+        let mut fleet = Fleet::start(Some(database), 3, &patient_package());
+        let mut bob = fleet.contestant("bob");
+        let named = |name: &str| -> Vec<String> {
+            let options = fleet
+                .site
+                .options()
+                .iter()
+                .map(|option| (*option).to_owned());
+            options
+                .chain(["--process".to_owned(), name.to_owned()])
+                .collect()
+        };
+        let (first, second) = (leaked(named("one")), leaked(named("two")));
+        fleet.site.kill();
+        fleet.site.set_options(first);
+        fleet.site.restart();
+        let beside = fleet.site.beside(second);
+        bob = bob.moved(&fleet.site);
+        let mut other = beside.browser(&bob);
+        let mut admin = beside.browser(&fleet.admin);
+        let _workers = [fleet.worker("a"), fleet.worker("b")];
+        let ids: Vec<i64> = (0..12)
+            .map(|number| match number % 2 {
+                0 => submit(&mut bob, &fleet.contest, RIGHT).id(),
+                _ => submit(&mut other, &fleet.contest, RIGHT).id(),
+            })
+            .collect();
+        for id in &ids {
+            fleet.wait_until_accepted(*id);
+            assert_eq!((fleet.judgement(*id).failures, fleet.current(*id)), (0, 1));
+        }
+        // Each process has served some requests, and each shows the progress that workers report.
+        let endless = submit(&mut bob, &fleet.contest, ENDLESS).id();
+        let page = format!("/submissions/{endless}");
+        admin.wait_for(&page, "1 of 2 tests are judged");
+        fleet
+            .admin
+            .clone()
+            .moved(&fleet.site)
+            .wait_for(&page, "1 of 2 tests are judged");
+        let slow = submit(&mut other, &fleet.contest, SLOW).id();
+        fleet.site.kill();
+        fleet.wait_until_accepted(slow);
+        let cancel = format!("{page}/cancel");
+        assert_eq!(admin.post(&cancel, &[]).status, 303);
+        let last = submit(&mut other, &fleet.contest, RIGHT).id();
+        fleet.wait_until_accepted(last);
+    }
+
+    #[test]
+    fn worker_that_fails_where_others_succeed_returns_after_a_check() {
+        if !has_nats() {
+            return;
+        }
+        let mut fleet = Fleet::start(None, 30, &patient_package());
+        let mut bob = fleet.contestant("bob");
+        for _ in 0..2 {
+            let id = submit(&mut bob, &fleet.contest, RIGHT).id();
+            block_on(async {
+                let (client, _) = fleet.client("a").await;
+                let task = task(claim(&client, "a", &Class::ALL).await);
+                let failure = Failure {
+                    kind: FailureKind::Machine,
+                    reason: "the disk of box a is full".to_owned(),
+                };
+                let lease = task.lease;
+                let reply = send(&client, "a", &Request::Fail { lease, failure }).await;
+                assert_eq!(reply, Some(Reply::Done));
+            });
+            let mut other = fleet.worker("b");
+            fleet.wait_until_accepted(id);
+            other.signal(Signal::TERM);
+            other.end();
+        }
+        let page = fleet.admin.get("/workers").body;
+        assert!(page.contains("on probation"), "{page}");
+        assert!(page.contains("the disk of box a is full"), "{page}");
+        let id = submit(&mut bob, &fleet.contest, RIGHT).id();
+        block_on(async {
+            let (client, _) = fleet.client("a").await;
+            let reply = claim(&client, "a", &Class::ALL).await;
+            assert_eq!(reply, Some(Reply::NoTask), "it judges nothing");
+        });
+        // The check would be due after a minute.
+        change(
+            &fleet.site,
+            "UPDATE fleet_worker SET check_at = 0 WHERE name = 'a'",
+        );
+        let _worker = fleet.worker("a");
+        fleet.wait_until_accepted(id);
+        let page = fleet.admin.get("/workers").body;
+        assert!(!page.contains("on probation"), "{page}");
+    }
+
+    #[test]
+    fn worker_with_an_unusual_version_does_not_judge_that_language() {
+        if !has_nats() {
+            return;
+        }
+        let mut fleet = Fleet::start(None, 30, &patient_package());
+        let mut bob = fleet.contestant("bob");
+        let options = fleet
+            .site
+            .options()
+            .iter()
+            .map(|option| (*option).to_owned());
+        let same = ["--toolchains".to_owned(), "same".to_owned()];
+        let options = leaked(options.chain(same).collect());
+        fleet.site.kill();
+        fleet.site.set_options(options);
+        fleet.site.restart();
+        bob = bob.moved(&fleet.site);
+        fleet.admin = fleet.admin.clone().moved(&fleet.site);
+        let id = submit(&mut bob, &fleet.contest, RIGHT).id();
+        block_on(async {
+            let [a, b, c] = ["a", "b", "c"].map(|name| fleet.client_with(name, HANG_TIMEOUT));
+            let ((a, _), (b, _), (c, _)) = tokio::join!(a, b, c);
+            let requested = claim(&a, "a", &Class::ALL).await;
+            assert_eq!(requested, Some(Reply::NoTask), "its version is unknown");
+            introduce(&a, "a", "Python 3.9").await;
+            introduce(&b, "b", "Python 3.11").await;
+            introduce(&c, "c", "Python 3.11").await;
+            // The site knows the versions of all workers after some seconds.
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            let refused = claim(&a, "a", &Class::ALL).await;
+            assert_eq!(refused, Some(Reply::NoTask), "most have another version");
+            assert_eq!(task(claim(&b, "b", &Class::ALL).await).submission, id);
+        });
+        let page = fleet.admin.get("/workers").body;
+        assert!(page.contains("does not judge that language"), "{page}");
     }
 
     #[test]

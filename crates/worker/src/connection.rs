@@ -10,6 +10,7 @@ use nkeys::KeyPair;
 use std::fmt::{self, Debug};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a request waits for its reply. A request for a task also waits for a task.
@@ -180,23 +181,31 @@ impl Server {
             .nkey(own.seed.clone())
             .name(format!("millibox worker {}", own.name))
             .custom_inbox_prefix(subject::reply_prefix(&own.name));
-        self.connect(options).await
+        self.connect(options, || {}).await
     }
 
-    /// Connects as the site. Returns at once: the client connects in the background, and connects
+    /// Connects as the site, and calls `connected` for each connection. Returns at once: the client connects in the background, and connects
     /// again after each interruption.
     ///
     /// # Errors
     /// The address or the file with certificates is wrong.
-    pub async fn connect_site(&self, own: Option<&Credentials>) -> Result<Client, ConnectionError> {
+    pub async fn connect_site(
+        &self,
+        own: Option<&Credentials>,
+        connected: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Client, ConnectionError> {
         let mut options = ConnectOptions::new().name("millibox site");
         if let Some(own) = own {
             options = options.nkey(own.seed.clone());
         }
-        self.connect(options).await
+        self.connect(options, connected).await
     }
 
-    async fn connect(&self, options: ConnectOptions) -> Result<Client, ConnectionError> {
+    async fn connect(
+        &self,
+        options: ConnectOptions,
+        connected: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Client, ConnectionError> {
         let is_tls = self.url.starts_with("tls://");
         // An address with a password would show the password in messages.
         if !(is_tls || self.url.starts_with("nats://")) || self.url.contains('@') {
@@ -209,12 +218,21 @@ impl Server {
                     .to_owned(),
             });
         }
+        let connected = Arc::new(connected);
         let mut options = options
             .require_tls(is_tls)
             .request_timeout(Some(REQUEST_TIMEOUT))
             .ping_interval(PING_INTERVAL)
             .retry_on_initial_connect()
-            .event_callback(async |event| report(&event));
+            .event_callback(move |event| {
+                let connected = connected.clone();
+                async move {
+                    if matches!(event, Event::Connected) {
+                        connected();
+                    }
+                    report(&event);
+                }
+            });
         if let Some(ca) = &self.ca {
             options = options.add_root_certificates(ca.clone());
         }
@@ -299,7 +317,7 @@ mod tests {
                 url: url.to_owned(),
                 ca: None,
             };
-            let error = server.connect_site(None).await.unwrap_err();
+            let error = server.connect_site(None, || {}).await.unwrap_err();
             assert!(matches!(error, ConnectionError::Address { .. }), "{error}");
             assert!(!error.to_string().contains("secret"), "{error}");
         }

@@ -105,6 +105,8 @@ workers-different = Verschiedene Versionen
 workers-different-hint =
     Diese Sprachen sind in verschiedenen Versionen installiert. Ein Ergebnis kann daher vom Rechner
     abhängen. Installieren Sie überall dieselben Versionen.
+workers-same-hint =
+    Nur die Version der Website wird verwendet, oder die der meisten Arbeitsprozesse, wenn die Website nicht bewertet. Ein Arbeitsprozess mit einer anderen bewertet diese Sprache nicht.
 worker-load = In Arbeit / Plätze
 worker-speed = CPU-Zeit einer festen Berechnung
 worker-classes = Klassen
@@ -115,6 +117,9 @@ worker-ready = bereit
 worker-away = abwesend
 worker-new = nie gesehen
 worker-disabled = deaktiviert
+worker-probation = auf Probe
+worker-probation-since = Seit { $time }, weil er an Einsendungen gescheitert ist, die andere bewertet haben. Er bewertet wieder, sobald er eine bekannte Einsendung bewertet hat.
+worker-trust = Probezeit von { $name } beenden
 worker-enable = { $name } aktivieren
 worker-disable = { $name } deaktivieren
 

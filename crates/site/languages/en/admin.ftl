@@ -102,6 +102,8 @@ workers-different = Different versions
 workers-different-hint =
     These languages are installed in different versions, so a verdict may depend on the machine.
     Install the same versions everywhere.
+workers-same-hint =
+    Only the version of the site is used, or that of most workers if the site does not judge. A worker with a different one does not judge that language.
 worker-load = Judging / slots
 worker-speed = CPU time of a fixed computation
 worker-classes = Classes
@@ -112,6 +114,9 @@ worker-ready = ready
 worker-away = away
 worker-new = never seen
 worker-disabled = disabled
+worker-probation = on probation
+worker-probation-since = Since { $time }, because it failed on submissions that others judged. It judges again once it has judged a known submission.
+worker-trust = End the probation of { $name }
 worker-enable = Enable { $name }
 worker-disable = Disable { $name }
 

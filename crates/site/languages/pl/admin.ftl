@@ -102,6 +102,8 @@ workers-different = Różne wersje
 workers-different-hint =
     Te języki są zainstalowane w różnych wersjach, więc wynik może zależeć od komputera. Zainstaluj
     wszędzie te same wersje.
+workers-same-hint =
+    Używana jest tylko wersja serwisu, a jeśli serwis nie ocenia, wersja większości procesów. Proces z inną wersją nie ocenia w tym języku.
 worker-load = W toku / miejsca
 worker-speed = Czas CPU stałego obliczenia
 worker-classes = Klasy
@@ -112,6 +114,9 @@ worker-ready = gotowy
 worker-away = nieobecny
 worker-new = nigdy niewidziany
 worker-disabled = wyłączony
+worker-probation = na próbie
+worker-probation-since = Od { $time }, ponieważ zawiódł przy zgłoszeniach, które inne procesy oceniły. Znów ocenia, gdy oceni znane zgłoszenie.
+worker-trust = Zakończ próbę { $name }
 worker-enable = Włącz { $name }
 worker-disable = Wyłącz { $name }
 

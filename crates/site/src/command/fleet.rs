@@ -3,6 +3,7 @@
 use super::Place;
 use crate::core::time::Time;
 use crate::db::fleet_worker::{self, FleetWorker};
+use crate::db::probation;
 use crate::db::{Db, DbError, setting};
 use clap::Subcommand;
 use millibox_cli_support::failure::{Failure, answer};
@@ -99,6 +100,15 @@ async fn set_enabled(db: &Db, name: &WorkerName, enabled: bool) -> Result<(), Fa
     if !changed.map_err(Failure::sandbox)? {
         return Err(Failure::option(format!("there is no worker named {name}")));
     }
+    if enabled
+        && let Some(worker) = fleet_worker::by_name(&mut tx, name.as_str())
+            .await
+            .map_err(Failure::sandbox)?
+    {
+        // An administrator that enables a worker trusts it.
+        let ended = probation::end(&mut tx, worker.id, Time::now()).await;
+        ended.map_err(Failure::sandbox)?;
+    }
     tx.commit().await.map_err(Failure::sandbox)
 }
 
@@ -112,10 +122,10 @@ async fn list(db: &Db) -> Result<(), Failure> {
 }
 
 fn line(worker: &FleetWorker, introduction: Option<&Introduction>) -> String {
-    let state = if worker.enabled {
-        "enabled"
-    } else {
-        "disabled"
+    let state = match (worker.enabled, worker.probation_at) {
+        (false, _) => "disabled",
+        (true, None) => "enabled",
+        (true, Some(_)) => "on probation",
     };
     let seen = worker.seen_at.and_then(Time::rfc3339);
     let seen = seen.as_deref().unwrap_or("never seen");

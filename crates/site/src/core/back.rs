@@ -1,18 +1,24 @@
 //! The address to which a form returns. It is always an address of this site.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The maximum length of an address, in bytes. Pending sign-ins keep it in memory.
 const MAX_BYTES: usize = 500;
 
 /// An address of this site to which a form returns, if any.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "String")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct Back(Option<String>);
 
 impl From<String> for Back {
     fn from(address: String) -> Back {
         Back(Some(address).filter(|address| is_local(address)))
+    }
+}
+
+impl From<Back> for String {
+    fn from(back: Back) -> String {
+        back.0.unwrap_or_default()
     }
 }
 

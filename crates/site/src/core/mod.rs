@@ -5,6 +5,7 @@ pub mod account;
 pub mod back;
 pub mod balloons;
 pub mod certificate;
+pub mod change;
 pub mod changes;
 pub mod clarification;
 pub mod contest_file;

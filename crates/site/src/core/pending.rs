@@ -3,6 +3,7 @@
 use super::back::Back;
 use super::shares::Shares;
 use crate::db::credential::Proof;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How long a sign-in may wait.
@@ -11,7 +12,7 @@ pub const PENDING_LASTS: Duration = Duration::from_secs(5 * 60);
 const MAX_PENDING: usize = 10_000;
 
 /// A sign-in that waits.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SignIn {
     /// The user.
     pub user: i64,

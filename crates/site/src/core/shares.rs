@@ -4,28 +4,67 @@
 //! an owner can only displace others that use more of the memory.
 
 use super::token::Token;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 type Digest = [u8; 32];
 
+/// A change of a memory, for the memories of other processes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told<O, V> {
+    /// A value was added.
+    Added(Digest, O, V),
+    /// A value was taken.
+    Taken(Digest),
+}
+
+type Tell<O, V> = Box<dyn Fn(Told<O, V>) + Send + Sync>;
+
 /// Values with an owner `O`, by the digests of their tokens.
-#[derive(Debug)]
 pub struct Shares<O, V> {
     max: usize,
     lasts: Duration,
     values: Mutex<HashMap<Digest, (O, V, Instant)>>,
+    tell: OnceLock<Tell<O, V>>,
 }
 
-impl<O: Copy + Eq + Hash, V> Shares<O, V> {
+impl<O, V> fmt::Debug for Shares<O, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shares")
+            .field("max", &self.max)
+            .field("lasts", &self.lasts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<O: Copy + Eq + Hash, V: Clone> Shares<O, V> {
     /// A memory for `max` values, each of which lasts for a time.
     pub fn new(max: usize, lasts: Duration) -> Shares<O, V> {
         Shares {
             max,
             lasts,
             values: Mutex::default(),
+            tell: OnceLock::new(),
+        }
+    }
+
+    /// Calls a function for each change from now on. Only the first such function is called.
+    pub fn tell(&self, tell: impl Fn(Told<O, V>) + Send + Sync + 'static) {
+        let _ = self.tell.set(Box::new(tell));
+    }
+
+    /// Applies a change of the memory of another process.
+    pub fn learn(&self, told: Told<O, V>, now: Instant) {
+        match told {
+            Told::Added(digest, owner, value) => self.insert(digest, owner, value, now),
+            Told::Taken(digest) => {
+                self.values().remove(&digest);
+            }
         }
     }
 
@@ -35,6 +74,15 @@ impl<O: Copy + Eq + Hash, V> Shares<O, V> {
 
     /// Adds a value. Returns its token.
     pub fn add(&self, owner: O, value: V, now: Instant) -> Token {
+        let token = Token::random();
+        if let Some(tell) = self.tell.get() {
+            tell(Told::Added(token.digest(), owner, value.clone()));
+        }
+        self.insert(token.digest(), owner, value, now);
+        token
+    }
+
+    fn insert(&self, digest: Digest, owner: O, value: V, now: Instant) {
         let mut values = self.values();
         values.retain(|_, (_, _, end)| now < *end);
         if values.len() >= self.max
@@ -42,16 +90,11 @@ impl<O: Copy + Eq + Hash, V> Shares<O, V> {
         {
             values.remove(&digest);
         }
-        let token = Token::random();
-        values.insert(token.digest(), (owner, value, now + self.lasts));
-        token
+        values.insert(digest, (owner, value, now + self.lasts));
     }
 
     /// The value of a token, which stays.
-    pub fn get(&self, token: &Token, now: Instant) -> Option<V>
-    where
-        V: Clone,
-    {
+    pub fn get(&self, token: &Token, now: Instant) -> Option<V> {
         let values = self.values();
         let (_, value, end) = values.get(&token.digest())?;
         (now < *end).then(|| value.clone())
@@ -60,6 +103,9 @@ impl<O: Copy + Eq + Hash, V> Shares<O, V> {
     /// Removes the value of a token, and returns it if its time has not ended.
     pub fn take(&self, token: &Token, now: Instant) -> Option<V> {
         let (_, value, end) = self.values().remove(&token.digest())?;
+        if let Some(tell) = self.tell.get() {
+            tell(Told::Taken(token.digest()));
+        }
         (now < end).then_some(value)
     }
 
@@ -84,8 +130,21 @@ fn displaced<O: Copy + Eq + Hash, V>(values: &HashMap<Digest, (O, V, Instant)>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     const LASTS: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn two_memories_have_the_same_values() {
+        let memories = [0, 1].map(|_| Arc::new(Shares::new(10, LASTS)));
+        let other = memories[1].clone();
+        let now = Instant::now();
+        memories[0].tell(move |told| other.learn(told, now));
+        let token = memories[0].add(1, "a", now);
+        assert_eq!(memories[1].get(&token, now), Some("a"));
+        assert_eq!(memories[0].take(&token, now), Some("a"));
+        assert_eq!(memories[1].get(&token, now), None);
+    }
 
     #[test]
     fn value_lasts_for_a_while_and_is_taken_once() {

@@ -4,7 +4,9 @@ use std::fmt::{self, Display};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A point in time, or "always" and "never" for the beginning and end of a period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Time(pub i64);
 
 const MICROSECONDS: i64 = 1_000_000;

@@ -18,6 +18,7 @@ text_enum! {
 
 record! {
     /// A question with its answer, or an announcement.
+    #[derive(serde::Serialize, serde::Deserialize)]
     Clarification {
         id: i64,
         contest_id: i64,

@@ -59,7 +59,7 @@ pub async fn end(tx: &mut Tx, user: i64, kept: Kept) -> Result<()> {
 }
 
 /// What a user has shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Proof {
     /// The password with this hash.
     Password(String),

@@ -61,27 +61,53 @@ macro_rules! faults {
     };
 }
 
+/// The evidence of a failed attempt.
+#[derive(Debug)]
+pub struct Evidence<'a> {
+    pub judgement: i64,
+    pub attempt: i64,
+    /// The name of the worker.
+    pub worker: Option<String>,
+    /// The worker, if it is one on another machine.
+    pub fleet_worker: Option<i64>,
+    /// Whether the worker itself has ended.
+    pub has_ended: bool,
+    pub reason: &'a str,
+}
+
 /// Adds the evidence of an attempt.
-pub async fn add_failure(
-    tx: &mut Tx,
-    judgement_id: i64,
-    attempt: i64,
-    worker: Option<String>,
-    reason: &str,
-    now: Time,
-) -> Result<u64> {
+pub async fn add_failure(tx: &mut Tx, evidence: Evidence<'_>, now: Time) -> Result<u64> {
     tx.execute(
-        "INSERT INTO attempt_failure (judgement_id, attempt, worker, failed_at, reason)
-         VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO attempt_failure (judgement_id, attempt, worker, failed_at, reason,
+            fleet_worker_id, has_ended)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
         values![
-            judgement_id,
-            attempt,
-            worker,
+            evidence.judgement,
+            evidence.attempt,
+            evidence.worker,
             now,
-            super::value::message(reason)
+            super::value::message(evidence.reason),
+            evidence.fleet_worker,
+            evidence.has_ended
         ],
     )
     .await
+}
+
+record! { Ended { workers: i64, } }
+
+/// How many workers on other machines have ended in the last `failures` failed attempts.
+pub async fn ended_workers(tx: &mut Tx, judgement: i64, failures: i64) -> Result<i64> {
+    let found: Option<Ended> = tx
+        .first(
+            "SELECT COUNT(DISTINCT fleet_worker_id) AS workers
+             FROM (SELECT fleet_worker_id, has_ended FROM attempt_failure
+                WHERE judgement_id = $1 ORDER BY attempt DESC LIMIT $2) AS latest
+             WHERE has_ended = 1",
+            values![judgement, failures],
+        )
+        .await?;
+    Ok(found.map_or(0, |found| found.workers))
 }
 
 /// Adds an open fault of a version unless the version already has one. Returns the id.

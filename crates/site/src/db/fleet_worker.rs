@@ -19,6 +19,10 @@ record! {
         created_at: Time,
         /// When it last introduced itself.
         seen_at: Option<Time>,
+        /// Since when it is on probation.
+        probation_at: Option<Time>,
+        /// The reason for its last failure.
+        probation_reason: Option<String>,
     }
 }
 
@@ -41,7 +45,9 @@ record! {
 macro_rules! workers {
     ($rest:literal) => {
         concat!(
-            "SELECT id, name, public_key, enabled, created_at, seen_at FROM fleet_worker ",
+            "SELECT id, name, public_key, enabled, created_at, seen_at, probation_at,
+                probation_reason
+             FROM fleet_worker ",
             $rest
         )
     };

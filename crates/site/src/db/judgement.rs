@@ -7,7 +7,7 @@
 //! Each submission has one current judgement. When a submission is judged again, the old judgement
 //! stays current until the new one has a result.
 
-use super::{Db, Executor, Result, Tx, fault, record, rejudging, values};
+use super::{Db, Executor, Result, Tx, fault, probation, record, rejudging, values};
 use crate::core::judgement::State;
 use crate::core::subtasks;
 use crate::core::time::Time;
@@ -26,6 +26,10 @@ pub const AGAIN: i64 = 5;
 
 /// The number of failed attempts after which a judgement becomes a fault.
 pub const MAX_FAILURES: i64 = 3;
+
+/// A judgement becomes a fault when so many workers on other machines have ended while they judged
+/// it, because it may have ended them.
+const MAX_ENDED_WORKERS: i64 = 2;
 
 /// How often a judgement makes way for submissions to contests. Afterwards it is judged to its end,
 /// so that contestants cannot keep other judgements from ending. Attempts that neither have a
@@ -338,7 +342,7 @@ pub async fn set_initial(db: &Db, id: i64, attempt: i64, verdict: Verdict) -> Re
     Ok(changed == 1)
 }
 
-record! { Finished { rejudging_id: Option<i64>, } }
+record! { Finished { rejudging_id: Option<i64>, failures: i64, } }
 
 /// Stores the result of an attempt and makes the judgement current, unless it belongs to a set.
 /// Returns false if the worker has lost its lease; nothing has changed then.
@@ -350,7 +354,8 @@ pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time
              SET state = 'done', lease_until = NULL, ended_at = $3, initial_verdict = $4,
                 verdict = $5, score = $6, max_score = $7, cpu_time_ns = $8, memory_bytes = $9,
                 protocol = $10, as_expected = $11, group_scores = $12, fault = NULL
-             WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING rejudging_id",
+             WHERE id = $1 AND attempt = $2 AND state = 'running'
+             RETURNING rejudging_id, failures",
             values![
                 id,
                 attempt,
@@ -367,12 +372,15 @@ pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &Outcome, now: Time
             ],
         )
         .await?;
-    match finished {
-        None => return Ok(false),
-        Some(Finished {
-            rejudging_id: Some(set),
-        }) => rejudging::settle(&mut tx, set, now).await?,
-        Some(_) => make_current(&mut tx, id).await?,
+    let Some(finished) = finished else {
+        return Ok(false);
+    };
+    match finished.rejudging_id {
+        Some(set) => rejudging::settle(&mut tx, set, now).await?,
+        None => make_current(&mut tx, id).await?,
+    }
+    if finished.failures > 0 && probation::blame(&mut tx, id, now).await? > 0 {
+        tracing::warn!(judgement = id, "a worker that failed on it is on probation");
     }
     tx.commit().await?;
     Ok(true)
@@ -404,11 +412,18 @@ pub struct Failure<'a> {
     pub kind: fault::Kind,
     /// The evidence.
     pub reason: &'a str,
+    /// Whether the worker itself has ended.
+    pub has_ended: bool,
 }
 
 record! {
     /// An attempt that has failed.
-    Failed { version_id: i64, failures: i64, worker: Option<String>, }
+    Failed {
+        version_id: i64,
+        failures: i64,
+        worker: Option<String>,
+        fleet_worker_id: Option<i64>,
+    }
 }
 
 /// Gives up an attempt. The judgement is queued again. It becomes a fault after [`MAX_FAILURES`]
@@ -440,15 +455,27 @@ async fn fail_attempt(
              SET state = 'queued', failures = failures + 1, fault = $3, lease_until = NULL,
                 initial_verdict = NULL
              WHERE id = $1 AND attempt = $2 AND state = 'running'
-             RETURNING version_id, failures, worker",
+             RETURNING version_id, failures, worker, fleet_worker_id",
             values![id, attempt, super::value::message(failure.reason)],
         )
         .await?;
     let Some(failed) = failed else {
         return Ok(false);
     };
-    fault::add_failure(tx, id, attempt, failed.worker, failure.reason, now).await?;
-    if failure.kind == fault::Kind::Package || failed.failures >= MAX_FAILURES {
+    let evidence = fault::Evidence {
+        judgement: id,
+        attempt,
+        worker: failed.worker,
+        fleet_worker: failed.fleet_worker_id,
+        has_ended: failure.has_ended,
+        reason: failure.reason,
+    };
+    fault::add_failure(tx, evidence, now).await?;
+    let ended = fault::ended_workers(tx, id, failed.failures).await?;
+    if failure.kind == fault::Kind::Package
+        || failed.failures >= MAX_FAILURES
+        || ended >= MAX_ENDED_WORKERS
+    {
         let fault = fault::open(tx, failed.version_id, failure.kind, now).await?;
         tx.execute(
             "UPDATE judgement SET state = 'fault', ended_at = $2, fault_id = $3 WHERE id = $1",
@@ -484,6 +511,7 @@ pub async fn expire(db: &Db, now: Time, unconfirmed: Duration) -> Result<u64> {
     let failure = Failure {
         kind: fault::Kind::Machine,
         reason: "the worker has ended",
+        has_ended: true,
     };
     let silent: Vec<Silent> = db
         .all(
@@ -522,16 +550,26 @@ pub async fn cancel_of_submission(tx: &mut Tx, submission_id: i64, now: Time) ->
     Ok(cancelled.into_iter().map(|one| one.id).collect())
 }
 
+/// How the names of the workers in a named process begin.
+pub fn workers_of(process: &str) -> String {
+    format!("{process}/")
+}
+
 /// Queues again the judgements on which the last process of this site was working. Their attempts
 /// do not count, because the process may have been stopped on purpose. Workers on other machines
 /// keep their leases.
-pub async fn release(db: &Db) -> Result<u64> {
+///
+/// If several processes serve the site, `process` names the one whose judgements are queued again.
+pub async fn release(db: &Db, process: Option<&str>) -> Result<u64> {
+    let begins = process.map_or_else(String::new, workers_of);
+    let length = i64::try_from(begins.len()).unwrap_or(i64::MAX);
     let mut tx = db.begin().await?;
     let released = tx
         .execute(
             "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
-             WHERE state = 'running' AND fleet_worker_id IS NULL",
-            values![],
+             WHERE state = 'running' AND fleet_worker_id IS NULL
+                AND ($2 = 0 OR SUBSTR(worker, 1, CAST($2 AS INTEGER)) = $1)",
+            values![begins, length],
         )
         .await?;
     tx.commit().await?;

@@ -30,11 +30,14 @@ pub mod judgement;
 mod managed;
 pub mod merge;
 pub mod migrate;
+pub mod news;
 pub mod participant;
 pub mod password;
 pub mod print;
+pub mod probation;
 pub mod problem;
 pub mod problem_use;
+pub mod process;
 pub mod rejudging;
 pub mod reset;
 mod row;
@@ -305,13 +308,25 @@ async fn unless_closed<T>(result: sqlx::Result<T>) -> sqlx::Result<T> {
     result
 }
 
-/// The number of transactions that this process has committed.
+/// The number of transactions that are known to be committed, by this process or others.
 static COMMITS: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
+/// The number of transactions that this process has committed.
+static OWN_COMMITS: LazyLock<watch::Sender<u64>> = LazyLock::new(|| watch::Sender::new(0));
 
-/// The number of transactions that this process has committed, for caches: data that was read
-/// before the number rose may be stale.
+/// The number of transactions that are known to be committed, for caches: data that was read before
+/// the number rose may be stale.
 pub fn commits() -> watch::Receiver<u64> {
     COMMITS.subscribe()
+}
+
+/// The number of transactions that this process has committed, for other processes.
+pub fn own_commits() -> watch::Receiver<u64> {
+    OWN_COMMITS.subscribe()
+}
+
+/// Another process has committed transactions.
+pub fn committed_elsewhere() {
+    COMMITS.send_modify(|count| *count += 1);
 }
 
 /// Counts a commit at its end, even if the request ends first.
@@ -320,6 +335,7 @@ struct Count;
 impl Drop for Count {
     fn drop(&mut self) {
         COMMITS.send_modify(|count| *count += 1);
+        OWN_COMMITS.send_modify(|count| *count += 1);
     }
 }
 

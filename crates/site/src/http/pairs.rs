@@ -382,6 +382,7 @@ impl Fixture {
             let failure = Failure {
                 kind: fault::Kind::Package,
                 reason: "a test",
+                has_ended: false,
             };
             let failed = judgement::fail(db, task.id, task.attempt, &failure, now).await;
             failed.expect("a failure");

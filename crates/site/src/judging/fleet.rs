@@ -8,6 +8,7 @@
 //! A request for a task waits here until the queue has a task. Everything that the site keeps in
 //! memory for workers can be lost: after a restart, the next requests are served as before.
 
+use super::check::{self, CheckError};
 use super::live::Change;
 use super::queue::{Claimed, POLL_INTERVAL, QueueError};
 use crate::app::App;
@@ -15,6 +16,8 @@ use crate::core::pool::Pool;
 use crate::core::time::Time;
 use crate::db::fleet_worker::{self, FleetWorker};
 use crate::db::judgement::{Held, Remote};
+use crate::db::probation;
+use crate::processes::news::Report;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt;
 use millibox_fleet::introduction::Introduction;
@@ -54,6 +57,8 @@ enum ServeError {
     #[error("cannot read a package: {0}")]
     Package(#[from] io::Error),
     #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
     Message(#[from] MessageError),
     #[error("the worker does not exist or is disabled")]
     Worker,
@@ -68,7 +73,7 @@ impl From<crate::db::DbError> for ServeError {
 impl ServeError {
     fn rejection(&self) -> Rejection {
         match self {
-            ServeError::Queue(_) | ServeError::Package(_) => Rejection::Site,
+            ServeError::Queue(_) | ServeError::Package(_) | ServeError::Check(_) => Rejection::Site,
             ServeError::Message(_) => Rejection::Request,
             ServeError::Worker => Rejection::Worker,
         }
@@ -80,7 +85,9 @@ impl ServeError {
 /// # Errors
 /// The subscription fails.
 pub async fn serve(app: Arc<App>, client: Client) -> Result<(), FleetError> {
-    let requests = client.subscribe(subject::all_requests()).await?;
+    let group = subject::SITES.to_owned();
+    let requests = client.queue_subscribe(subject::all_requests(), group);
+    let requests = requests.await?;
     tokio::spawn(stop(app.clone(), client.clone()));
     tokio::spawn(reply_to_all(app, client, requests));
     Ok(())
@@ -181,13 +188,20 @@ async fn claim(
     claim: &Claim,
     lost: &CancellationToken,
 ) -> Result<Reply, ServeError> {
+    let languages = app
+        .toolchains
+        .accepted(&app.db, worker.id, &claim.languages);
+    let languages = languages.await?;
     let remote = Remote {
         id: worker.id,
         classes: &claim.classes,
-        languages: &claim.languages,
+        languages: &languages,
     };
     let slot = format!("{}/{}", worker.name, claim.slot);
     let deadline = Instant::now() + Duration::from_millis(claim.wait_ms);
+    if worker.probation_at.is_some() {
+        return self::check(app, worker, claim, deadline, lost).await;
+    }
     loop {
         let added = app.queue.added_for_fleet();
         tokio::pin!(added);
@@ -211,6 +225,72 @@ async fn claim(
     }
 }
 
+/// The known submission for a worker on probation, when its check is due.
+async fn check(
+    app: &App,
+    worker: &FleetWorker,
+    claim: &Claim,
+    deadline: Instant,
+    lost: &CancellationToken,
+) -> Result<Reply, ServeError> {
+    let length = app.queue.lease();
+    loop {
+        let begun = probation::begin_check(&app.db, worker.id, Time::now(), length);
+        if let Some(attempt) = begun.await? {
+            let lease = check::lease(worker, attempt);
+            match check::task(&app.blobs, lease, length, &claim.languages).await? {
+                Some(task) => return Ok(Reply::Task(Box::new(task))),
+                // Its failures can only be seen in its own languages.
+                None => {
+                    let ended =
+                        probation::end_check(&app.db, worker.id, attempt, None, Time::now());
+                    ended.await?;
+                    return Ok(Reply::NoTask);
+                }
+            }
+        }
+        let now = Instant::now();
+        if now >= deadline {
+            return Ok(Reply::NoTask);
+        }
+        tokio::select! {
+            () = tokio::time::sleep_until(deadline.min(now + POLL_INTERVAL)) => {}
+            () = lost.cancelled() => return Ok(Reply::Rejected(Rejection::Busy)),
+        }
+    }
+}
+
+/// The reply to a request that names the lease of a check.
+async fn of_check(app: &App, worker: &FleetWorker, request: Request) -> Result<Reply, ServeError> {
+    let now = Time::now();
+    let (db, id) = (&app.db, worker.id);
+    let is_done = match request {
+        Request::Part { offset, .. } => {
+            let digest = check::digest(&app.blobs).await?;
+            let bytes = part(app.blobs.path(&digest), offset).await?;
+            return Ok(Reply::Part { bytes });
+        }
+        Request::Show { from, tests, .. } => {
+            let tests = from.saturating_add(tests.len());
+            return Ok(Reply::Shown { tests });
+        }
+        Request::Renew { lease } | Request::SetInitial { lease, .. } => {
+            let until = now.after(app.queue.lease());
+            probation::renew_check(db, id, lease.attempt, until).await?
+        }
+        Request::Finish { lease, outcome } => {
+            let mistake = check::mistake(&outcome);
+            probation::end_check(db, id, lease.attempt, mistake.as_deref(), now).await?
+        }
+        Request::Fail { lease, failure } => {
+            let reason = Some(failure.reason.as_str());
+            probation::end_check(db, id, lease.attempt, reason, now).await?
+        }
+        _ => false,
+    };
+    Ok(if is_done { Reply::Done } else { Reply::Lost })
+}
+
 /// The reply to a request that names a lease.
 async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<Reply, ServeError> {
     let lease = match &request {
@@ -225,6 +305,9 @@ async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<R
             return Ok(Reply::Rejected(Rejection::Request));
         }
     };
+    if check::is_check(worker, lease) {
+        return of_check(app, worker, request).await;
+    }
     // An attempt belongs to the same worker until it ends, so the worker cannot change after this.
     let Some(held) = app.queue.held(lease, worker.id).await? else {
         return Ok(Reply::Lost);
@@ -299,9 +382,12 @@ fn show(
     tests: Vec<Test>,
     of: usize,
 ) -> Reply {
-    let mut progress = app.live.progress(lease.judgement).unwrap_or_default();
-    let shown = progress.add(from, tests, of);
-    app.live.set_progress(lease.judgement, progress);
+    let shown = app.live.add_progress(Report {
+        judgement: lease.judgement,
+        from,
+        tests,
+        of,
+    });
     app.live.changed(change);
     Reply::Shown { tests: shown }
 }

@@ -11,6 +11,8 @@ use crate::core::verdict::Verdict;
 use crate::db::judgement::{self, CONTEST, Held, Remote};
 use crate::db::{Db, DbError, fault};
 use crate::notifier::Notifier;
+use crate::processes::news::{News, Report};
+use crate::processes::outbox::Outbox;
 use millibox_fleet::digest::{Digest, DigestError};
 use millibox_fleet::queue::{Lease, Queue, Task};
 use millibox_fleet::result::{Failure, FailureKind, Outcome, Progress};
@@ -47,6 +49,10 @@ pub struct DatabaseQueue {
     /// How often judgements were added, or queued again.
     additions: Arc<AtomicU64>,
     offers: Arc<Mutex<Offers>>,
+    /// For the workers of other processes.
+    outbox: Outbox,
+    /// Since when workers have been able to renew their leases.
+    reachable_since: Arc<std::sync::Mutex<Instant>>,
     /// When workers have made way that have not claimed their next judgement.
     making_way: Arc<Mutex<Vec<Instant>>>,
 }
@@ -77,9 +83,11 @@ pub struct Claimed {
 
 impl DatabaseQueue {
     /// The queue of a database.
-    pub fn new(db: Db) -> DatabaseQueue {
+    pub fn new(db: Db, outbox: Outbox) -> DatabaseQueue {
         DatabaseQueue {
             db,
+            outbox,
+            reachable_since: Arc::new(std::sync::Mutex::new(Instant::now())),
             lease: LEASE,
             added: Notifier::default(),
             added_for_fleet: Arc::default(),
@@ -236,6 +244,7 @@ impl DatabaseQueue {
                 FailureKind::Machine => fault::Kind::Machine,
             },
             reason: &failure.reason,
+            has_ended: false,
         };
         let failed = judgement::fail(&self.db, lease.judgement, lease.attempt, &failure, now).await;
         // A different worker may judge it.
@@ -243,12 +252,29 @@ impl DatabaseQueue {
         failed
     }
 
-    /// Ends the leases of silent workers. Returns their number.
+    /// Workers could not reach the site, or the site its database. Silent workers have the time of
+    /// a whole lease to renew theirs.
+    pub fn was_unreachable(&self) {
+        *self.reachable_since() = Instant::now();
+    }
+
+    fn reachable_since(&self) -> std::sync::MutexGuard<'_, Instant> {
+        let since = self.reachable_since.lock();
+        since.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the leases of silent workers. Returns their number. Ends none while workers have not
+    /// been able to renew them for a whole lease.
     ///
     /// # Errors
     /// The database cannot be written.
     pub async fn expire(&self) -> Result<u64, DbError> {
-        let expired = judgement::expire(&self.db, Time::now(), self.first_lease()).await?;
+        let since = *self.reachable_since();
+        if since.elapsed() < self.lease {
+            return Ok(0);
+        }
+        let expired = judgement::expire(&self.db, Time::now(), self.first_lease()).await;
+        let expired = expired.inspect_err(|_| self.was_unreachable())?;
         if expired > 0 {
             self.wake();
         }
@@ -295,6 +321,12 @@ impl DatabaseQueue {
 
     /// Wakes a worker, because judgements were added.
     pub fn wake(&self) {
+        self.outbox.put(News::JudgementsAdded);
+        self.wake_here();
+    }
+
+    /// Wakes a worker, because another process has added judgements.
+    pub fn wake_here(&self) {
         self.additions.fetch_add(1, Ordering::SeqCst);
         self.added.notify();
         self.added_for_fleet.notify_waiters();
@@ -318,13 +350,21 @@ pub struct SiteQueue {
     queue: DatabaseQueue,
     live: Arc<Live>,
     blobs: Blobs,
+    /// The beginning of the names of workers.
+    prefix: String,
     running: std::sync::Mutex<HashMap<Lease, Change>>,
 }
 
 impl SiteQueue {
-    /// The queue of a site.
-    pub fn new(queue: DatabaseQueue, live: Arc<Live>, blobs: Blobs) -> SiteQueue {
+    /// The queue of a process, which has a name if several processes serve the site.
+    pub fn new(
+        queue: DatabaseQueue,
+        live: Arc<Live>,
+        blobs: Blobs,
+        process: Option<&str>,
+    ) -> SiteQueue {
         SiteQueue {
+            prefix: process.map_or_else(String::new, judgement::workers_of),
             queue,
             live,
             blobs,
@@ -341,8 +381,9 @@ impl Queue for SiteQueue {
     type Error = QueueError;
 
     async fn claim(&self, worker: &str) -> Result<Option<Task>, QueueError> {
-        let Some(Claimed { task, change }) = self.queue.claim(worker, None, &self.blobs).await?
-        else {
+        let worker = format!("{}{worker}", self.prefix);
+        let claimed = self.queue.claim(&worker, None, &self.blobs).await?;
+        let Some(Claimed { task, change }) = claimed else {
             return Ok(None);
         };
         self.running().insert(task.lease, change);
@@ -363,7 +404,20 @@ impl Queue for SiteQueue {
     }
 
     fn show(&self, lease: Lease, progress: &Progress) {
-        self.live.set_progress(lease.judgement, progress.clone());
+        let known = self.live.progress(lease.judgement);
+        let from = known.map_or(0, |known| known.tests.len());
+        // A shorter report is that of a new attempt.
+        let from = if from <= progress.tests.len() {
+            from
+        } else {
+            0
+        };
+        self.live.add_progress(Report {
+            judgement: lease.judgement,
+            from,
+            tests: progress.tests[from..].to_vec(),
+            of: progress.of,
+        });
         if let Some(change) = self.running().get(&lease) {
             self.live.changed(*change);
         }

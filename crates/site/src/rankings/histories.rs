@@ -58,7 +58,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Ends judgements that another history has left behind.
 async fn drain(db: &Db) {
-    judgement::release(db).await.unwrap();
+    judgement::release(db, None).await.unwrap();
     while let Some(task) = judgement::claim(db, "w", at(0), LEASE).await.unwrap() {
         let failed = judgement::fail(db, task.id, task.attempt, &failure(true), at(0)).await;
         assert!(failed.unwrap());

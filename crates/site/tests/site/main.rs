@@ -34,6 +34,7 @@ mod load;
 mod oidc;
 mod opening;
 mod practice;
+mod processes;
 mod rejudgings;
 mod rights;
 mod rounds;

@@ -78,7 +78,7 @@ fn owner_of_a_problem_changes_nothing_in_contests_of_others() {
 }
 
 /// The number of events of a kind in a stream as it was sent.
-fn events(stream: &str, name: &str) -> usize {
+pub fn events(stream: &str, name: &str) -> usize {
     stream.matches(&format!("event: {name}\n")).count()
 }
 

@@ -7,13 +7,13 @@ use std::time::Duration;
 /// How long a stream of events is read after its last event.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-fn ask(browser: &mut Browser, contest: &Contest, problem: &str, text: &str) -> u16 {
+pub fn ask(browser: &mut Browser, contest: &Contest, problem: &str, text: &str) -> u16 {
     let path = format!("/contests/{}/clarifications", contest.id);
     let fields = [("problem", problem), ("text", text)];
     browser.post(&path, &fields).status
 }
 
-fn answer(
+pub fn answer(
     staff: &mut Browser,
     id: i64,
     answered: &str,

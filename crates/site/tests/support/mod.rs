@@ -134,6 +134,11 @@ impl Site {
         self
     }
 
+    /// The options with which the site is started again.
+    pub fn options(&self) -> &'static [&'static str] {
+        self.options
+    }
+
     /// Like [`Site::with_options`], for a site that was killed.
     pub fn set_options(&mut self, options: &'static [&'static str]) {
         self.options = options;
@@ -168,6 +173,22 @@ impl Site {
     /// Starts the killed site with the same data.
     pub fn restart(&mut self) {
         self.launch_again();
+    }
+
+    /// Starts another process that serves the same site, with additional options. The site has a
+    /// database of PostgreSQL.
+    pub fn beside(&self, options: &[&str]) -> Beside {
+        let launched = launch(self.directory.path(), self.database.as_deref(), options);
+        Beside {
+            child: launched.child,
+            url: launched.url,
+        }
+    }
+
+    /// Tries to start another process that serves the same site, and returns its end.
+    pub fn refused(&self, options: &[&str]) -> Ran {
+        let mut command = command(self.directory.path(), self.database.as_deref(), options);
+        Ran::of(&mut command)
     }
 
     /// Starts a site beside the program `millibox`, if that is built.
@@ -286,6 +307,42 @@ impl Site {
     }
 }
 
+/// Another process of a site.
+pub struct Beside {
+    child: Child,
+    url: String,
+}
+
+impl Beside {
+    /// The same browser at this process.
+    pub fn browser(&self, browser: &Browser) -> Browser {
+        Browser {
+            url: self.url.clone(),
+            ..browser.clone()
+        }
+    }
+
+    /// Kills the process.
+    pub fn kill(mut self) {
+        self.child.kill().expect("a running process");
+        self.child.wait().expect("an end");
+    }
+
+    /// Asks the process to end, and waits for its end.
+    pub fn end(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a process");
+        self.child.wait().expect("an end");
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl Drop for Site {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -321,7 +378,8 @@ fn program(directory: &Path, name: &str) -> Command {
     command
 }
 
-fn launch(directory: &Path, database: Option<&str>, options: &[&str]) -> Launched {
+/// The command that serves a site.
+fn command(directory: &Path, database: Option<&str>, options: &[&str]) -> Command {
     let mut command = program(directory, "millibox-site");
     command
         .args([
@@ -334,12 +392,16 @@ fn launch(directory: &Path, database: Option<&str>, options: &[&str]) -> Launche
         ])
         .arg("--data")
         .arg(directory.join("data"))
-        .args(options)
-        .stdout(Stdio::piped());
+        .args(options);
     if let Some(database) = database {
         command.args(["--database", database]);
     }
-    let mut child = command.spawn().expect("a site");
+    command
+}
+
+fn launch(directory: &Path, database: Option<&str>, options: &[&str]) -> Launched {
+    let mut command = command(directory, database, options);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("a site");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
     let url = line(&mut lines).expect("an address");
     let url = url.rsplit(' ').next().expect("an address").to_owned();

@@ -1,7 +1,7 @@
 //! The queue, its results and faults.
 
 use super::super::judgement::{Failure, Remote};
-use super::super::{fleet_worker, record};
+use super::super::{fleet_worker, probation, record};
 use super::*;
 use crate::core::judgement::State;
 use millibox_fleet::class::Class;
@@ -9,10 +9,12 @@ use millibox_fleet::class::Class;
 const BROKEN: Failure<'_> = Failure {
     kind: fault::Kind::Machine,
     reason: "broken",
+    has_ended: false,
 };
 const BROKEN_PACKAGE: Failure<'_> = Failure {
     kind: fault::Kind::Package,
     reason: "broken",
+    has_ended: false,
 };
 
 #[test]
@@ -205,7 +207,7 @@ fn old_judgement_stays_current_until_the_new_one_has_a_result() {
             .unwrap()
             .unwrap();
         assert_eq!(verdict().await, (first, Some(Verdict::WrongAnswer)));
-        assert_eq!(judgement::release(db).await.unwrap(), 1);
+        assert_eq!(judgement::release(db, None).await.unwrap(), 1);
         let task = judgement::claim(db, "w", NOW, LEASE)
             .await
             .unwrap()
@@ -304,7 +306,7 @@ fn restarts_of_the_site_do_not_count_as_failures() {
         let (_, judged) = submit(db, ada, sum, None).await;
         for _ in 0..2 * judgement::MAX_FAILURES {
             claim(db).await.unwrap();
-            assert_eq!(judgement::release(db).await.unwrap(), 1);
+            assert_eq!(judgement::release(db, None).await.unwrap(), 1);
         }
         let task = claim(db).await.unwrap();
         assert!(
@@ -338,7 +340,7 @@ fn cancelled_judgement_accepts_no_result() {
                 .unwrap()
         );
         assert!(!judgement::fail(db, judged, 1, &BROKEN, NOW).await.unwrap());
-        assert_eq!(judgement::release(db).await.unwrap(), 0);
+        assert_eq!(judgement::release(db, None).await.unwrap(), 0);
         let found = submission::by_id(db, running).await.unwrap().unwrap();
         assert_eq!((found.state, found.verdict), (State::Cancelled, None));
     });
@@ -604,7 +606,7 @@ fn remote_lease_survives_a_restart_and_counts_only_after_its_renewal() {
         }
         let task = judgement::claim_for(db, "one/1", Some(&remote), NOW, first_lease);
         assert_eq!(task.await.unwrap().unwrap().attempt, 6);
-        assert_eq!(judgement::release(db).await.unwrap(), 0);
+        assert_eq!(judgement::release(db, None).await.unwrap(), 0);
         let is_held = async |attempt, worker| {
             let held = judgement::held(db, judged, attempt, worker).await;
             held.unwrap().is_some()
@@ -625,6 +627,164 @@ fn remote_lease_survives_a_restart_and_counts_only_after_its_renewal() {
         // The site itself judges now, and gives up its lease at the next start.
         let here = judgement::claim(db, "judge-1", later, LEASE).await.unwrap();
         assert_eq!(here.unwrap().attempt, 7);
-        assert_eq!(judgement::release(db).await.unwrap(), 1);
+        assert_eq!(judgement::release(db, None).await.unwrap(), 1);
+    });
+}
+
+/// A worker on another machine leases the next judgement. Returns its attempt.
+async fn lease_to(db: &Db, worker: (i64, &str), languages: &[String], now: Time) -> (i64, i64) {
+    let remote = Remote {
+        id: worker.0,
+        classes: &Class::ALL,
+        languages,
+    };
+    let slot = format!("{}/judge-1", worker.1);
+    let task = judgement::claim_for(db, &slot, Some(&remote), now, LEASE).await;
+    let task = task.unwrap().expect("a judgement");
+    judgement::renew(db, task.id, task.attempt, now.after(2 * LEASE))
+        .await
+        .unwrap();
+    (task.id, task.attempt)
+}
+
+async fn is_on_probation(db: &Db, worker: i64) -> bool {
+    let found = fleet_worker::by_id(db, worker).await.unwrap().unwrap();
+    found.probation_at.is_some()
+}
+
+#[test]
+fn worker_that_fails_where_others_succeed_is_checked() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let bad = (add_worker(db, "bad").await, "bad");
+        let good = (add_worker(db, "good").await, "good");
+        let mut now = NOW;
+        for round in 0..2 {
+            assert!(!is_on_probation(db, bad.0).await, "round {round}");
+            submit(db, ada, sum, None).await;
+            let languages: Option<Language> = db
+                .first("SELECT language AS name FROM submission", values![])
+                .await
+                .unwrap();
+            let languages = [languages.unwrap().name];
+            let (id, attempt) = lease_to(db, bad, &languages, now).await;
+            assert!(
+                judgement::fail(db, id, attempt, &BROKEN, now)
+                    .await
+                    .unwrap()
+            );
+            let (id, attempt) = lease_to(db, good, &languages, now).await;
+            let finished =
+                judgement::finish(db, id, attempt, &outcome(Verdict::Accepted, 1), now).await;
+            assert!(finished.unwrap());
+        }
+        assert!(is_on_probation(db, bad.0).await);
+        assert!(!is_on_probation(db, good.0).await);
+
+        let begin = async |now| probation::begin_check(db, bad.0, now, LEASE).await.unwrap();
+        let minute = Duration::from_secs(60);
+        assert_eq!(begin(now).await, None, "no check is due");
+        now = now.after(minute);
+        assert_eq!(begin(now).await, Some(1));
+        assert_eq!(begin(now).await, None, "one check at a time");
+        let end = async |attempt, failed, now| {
+            let ended = probation::end_check(db, bad.0, attempt, failed, now).await;
+            ended.unwrap()
+        };
+        assert!(!end(2, None, now).await, "a different check");
+        assert!(end(1, Some("no space"), now).await);
+        assert!(!end(1, None, now).await, "it has ended");
+        assert_eq!(begin(now.after(minute)).await, None, "the pause doubles");
+        now = now.after(2 * minute);
+        assert_eq!(begin(now).await, Some(2));
+        // The worker ends during its check, and receives another one.
+        now = now.after(2 * LEASE);
+        assert_eq!(begin(now).await, Some(3));
+        assert!(!probation::renew_check(db, bad.0, 2, now).await.unwrap());
+        assert!(
+            probation::renew_check(db, bad.0, 3, now.after(LEASE))
+                .await
+                .unwrap()
+        );
+        assert!(end(3, None, now).await);
+        assert!(!is_on_probation(db, bad.0).await);
+        assert_eq!(begin(now.after(minute * 1000)).await, None);
+        assert_eq!(
+            probation::begin_check(db, good.0, now, LEASE)
+                .await
+                .unwrap(),
+            None
+        );
+    });
+}
+
+#[test]
+fn failures_of_all_workers_are_no_evidence() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let own = (add_worker(db, "own").await, "own");
+        for _ in 0..3 {
+            submit(db, ada, sum, None).await;
+            let languages: Option<Language> = db
+                .first("SELECT language AS name FROM submission", values![])
+                .await
+                .unwrap();
+            let languages = [languages.unwrap().name];
+            // It succeeds itself at last.
+            for _ in 0..2 {
+                let (id, attempt) = lease_to(db, own, &languages, NOW).await;
+                assert!(
+                    judgement::fail(db, id, attempt, &BROKEN, NOW)
+                        .await
+                        .unwrap()
+                );
+            }
+            let (id, attempt) = lease_to(db, own, &languages, NOW).await;
+            let finished =
+                judgement::finish(db, id, attempt, &outcome(Verdict::Accepted, 1), NOW).await;
+            assert!(finished.unwrap());
+        }
+        assert!(!is_on_probation(db, own.0).await);
+    });
+}
+
+#[test]
+fn submission_that_ends_two_workers_is_set_aside() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let workers = [
+            (add_worker(db, "one").await, "one"),
+            (add_worker(db, "two").await, "two"),
+        ];
+        let state = async |id| {
+            let states = judgement::queue(db, 10).await.unwrap();
+            let mut states = states.into_iter().filter(|one| one.submission_id == id);
+            states.next().unwrap().state
+        };
+        // The same worker twice, or two workers.
+        for (ending, expected) in [([0, 0], State::Queued), ([0, 1], State::Fault)] {
+            let (submission, _) = submit(db, ada, sum, None).await;
+            let languages: Option<Language> = db
+                .first("SELECT language AS name FROM submission", values![])
+                .await
+                .unwrap();
+            let languages = [languages.unwrap().name];
+            for index in ending {
+                lease_to(db, workers[index], &languages, NOW).await;
+                let later = NOW.after(3 * LEASE);
+                assert_eq!(judgement::expire(db, later, LEASE).await.unwrap(), 1);
+            }
+            assert_eq!(state(submission).await, expected);
+            if expected == State::Queued {
+                let (id, attempt) = lease_to(db, workers[1], &languages, NOW).await;
+                let finished =
+                    judgement::finish(db, id, attempt, &outcome(Verdict::Accepted, 1), NOW).await;
+                assert!(finished.unwrap());
+            }
+        }
+        assert!(!is_on_probation(db, workers[0].0).await);
     });
 }

@@ -53,7 +53,7 @@ fn stamp_rises_with_each_change_of_a_submission() {
         let initial = judgement::set_initial(db, judged, 1, Verdict::WrongAnswer).await;
         assert!(initial.unwrap());
         check("initial verdict").await;
-        assert_eq!(judgement::release(db).await.unwrap(), 1);
+        assert_eq!(judgement::release(db, None).await.unwrap(), 1);
         check("release").await;
         assert_eq!(judge_next(db, Verdict::WrongAnswer).await, first);
         check("result").await;

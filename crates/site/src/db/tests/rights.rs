@@ -99,6 +99,7 @@ fn fault_is_closed_for_the_submissions_that_its_user_manages() {
         let broken = judgement::Failure {
             kind: FaultKind::Package,
             reason: "broken",
+            has_ended: false,
         };
         while let Some(task) = judgement::claim(db, "w", NOW, LEASE).await.unwrap() {
             let failed = judgement::fail(db, task.id, task.attempt, &broken, NOW).await;

@@ -22,6 +22,7 @@ use crate::http::web::layout::live_page;
 use crate::http::web::live::Seat;
 use crate::http::web::parts::{empty, round_state, time};
 use crate::http::web::session::Session;
+use crate::judging::live::Signal;
 use crate::text::t;
 use axum::extract::Path;
 use axum::response::IntoResponse;
@@ -243,7 +244,7 @@ struct Follower {
     app: Arc<App>,
     session: Session,
     contest: i64,
-    changes: Receiver<i64>,
+    changes: Receiver<Signal<i64>>,
     /// The part of the spread that passes before an event.
     pause: Duration,
 }
@@ -263,7 +264,7 @@ impl Follower {
 /// Waits for the time, or for a change of the contest. Changes within the pause that follows count
 /// as one. Returns whether the time has come, or `None` if the site ends.
 async fn wait(
-    changes: &mut Receiver<i64>,
+    changes: &mut Receiver<Signal<i64>>,
     contest: i64,
     until: Time,
     pause: Duration,
@@ -273,7 +274,7 @@ async fn wait(
         let is_due = tokio::select! {
             () = tokio::time::sleep(Duration::from_micros(left)) => true,
             change = changes.recv() => match change {
-                Ok(changed) if changed != contest => continue,
+                Ok(change) if !change.concerns(|changed| *changed == contest) => continue,
                 Ok(_) | Err(RecvError::Lagged(_)) => false,
                 Err(RecvError::Closed) => return None,
             },
@@ -339,13 +340,13 @@ mod tests {
         let (sender, mut changes) = broadcast::channel(4);
         let mut look = async |until| wait(&mut changes, 1, until, PAUSE).await;
         for contest in [1, 2, 1, 1, 1, 1, 1] {
-            sender.send(contest).unwrap();
+            sender.send(Signal::Of(contest)).unwrap();
         }
         assert_eq!(look(Time::NEVER).await, Some(false));
         // Without further changes, only the time is a reason to look again.
         assert_eq!(look(Time::now().after(PAUSE)).await, Some(true));
-        sender.send(2).unwrap();
-        sender.send(1).unwrap();
+        sender.send(Signal::Of(2)).unwrap();
+        sender.send(Signal::Missed).unwrap();
         assert_eq!(look(Time::NEVER).await, Some(false));
         drop(sender);
         assert_eq!(look(Time::NEVER).await, None);

@@ -199,8 +199,9 @@ async fn piece(
         .filter(|id| history.iter().any(|past| past.id == *id))
         .unwrap_or(one.judgement_id);
     let details = judgement::details(&app.db, shown).await?;
+    let has_ended = details.as_ref().is_some_and(|one| one.verdict.is_some());
     let fault = details.and_then(|details| details.fault);
-    let running = app.live.progress(shown);
+    let running = app.live.progress(shown).filter(|_| !has_ended);
     let protocol = protocol(app, shown, visible).await?;
     let handed_in = submission::handed_in(&app.db, id).await?;
     let is_open =

@@ -1,7 +1,9 @@
 //! Workers on other machines, for administrators.
 
+use crate::app::App;
 use crate::core::time::Time;
 use crate::db::fleet_worker::{self, FleetWorker};
+use crate::db::probation;
 use crate::http::web::context::Admin;
 use crate::http::web::error::{Page, PageError};
 use crate::http::web::layout::page;
@@ -28,8 +30,9 @@ struct Shown {
 
 impl Shown {
     fn state(&self, now: Time) -> Markup {
-        let (class, text): (_, &dyn Message) = match (self.worker.enabled, self.worker.is_away(now))
-        {
+        let state = (self.worker.enabled, self.worker.is_away(now));
+        let (class, text): (_, &dyn Message) = match state {
+            (true, _) if self.worker.probation_at.is_some() => ("chip bad", &t::WorkerProbation),
             (false, _) => ("chip", &t::WorkerDisabled),
             (true, _) if self.worker.seen_at.is_none() => ("chip", &t::WorkerNew),
             (true, true) => ("chip bad", &t::WorkerAway),
@@ -68,7 +71,7 @@ pub async fn list(Admin { app, session, .. }: Admin) -> Page {
             p.muted { (t::WorkersEmpty { command: html! { code { "millibox site fleet add" } } }) }
         } @else {
             (table(&workers, &app.languages))
-            (different(&workers, &app.languages))
+            (different(&workers, &app))
         }
     };
     Ok(page(&session, t::Workers, main).into_response())
@@ -85,7 +88,15 @@ fn table(workers: &[Shown], languages: &[Language]) -> Markup {
             } }
             tbody { @for one in workers { tr {
                 td translate="no" { (one.worker.name) }
-                td { (one.state(now)) }
+                td {
+                    (one.state(now))
+                    @if let Some(at) = one.worker.probation_at {
+                        p.hint { (t::WorkerProbationSince { time: time(at) }) }
+                        @if let Some(reason) = &one.worker.probation_reason {
+                            p.hint translate="no" { (reason) }
+                        }
+                    }
+                }
                 td.number {
                     (one.running)
                     @if let Some(introduction) = &one.introduction { " / " (introduction.slots) }
@@ -102,6 +113,9 @@ fn table(workers: &[Shown], languages: &[Language]) -> Markup {
                 td {
                     form method="post" action={ "/workers/" (one.worker.id) } {
                         @let name = &one.worker.name;
+                        @if one.worker.probation_at.is_some() {
+                            button.second name="trust" value="1" { (t::WorkerTrust { name }) }
+                        }
                         @if one.worker.enabled {
                             button.second { (t::WorkerDisable { name }) }
                         } @else {
@@ -136,7 +150,8 @@ fn toolchains(toolchains: &[Toolchain], languages: &[Language]) -> Markup {
 }
 
 /// The languages whose versions are different on the machines that judge.
-fn different(workers: &[Shown], languages: &[Language]) -> Markup {
+fn different(workers: &[Shown], app: &App) -> Markup {
+    let languages = &app.languages[..];
     let own: Vec<Toolchain> = languages
         .iter()
         .map(|language| Toolchain::new(&language.name, &language.version))
@@ -147,7 +162,11 @@ fn different(workers: &[Shown], languages: &[Language]) -> Markup {
     html! {
         @if !found.is_empty() {
             h2 { (t::WorkersDifferent) }
-            p { (t::WorkersDifferentHint) }
+            @if app.toolchains.are_same() {
+                p { (t::WorkersSameHint) }
+            } @else {
+                p { (t::WorkersDifferentHint) }
+            }
             ul translate="no" { @for (language, versions) in &found {
                 li {
                     (title(languages, language))
@@ -165,9 +184,11 @@ fn different(workers: &[Shown], languages: &[Language]) -> Markup {
 pub struct Change {
     #[serde(default)]
     enabled: String,
+    #[serde(default)]
+    trust: String,
 }
 
-/// `POST /workers/{id}`: enables or disables a worker.
+/// `POST /workers/{id}`: enables or disables a worker, or ends its probation.
 pub async fn change(
     Admin { app, .. }: Admin,
     Path(id): Path<i64>,
@@ -176,7 +197,13 @@ pub async fn change(
     let worker = fleet_worker::by_id(&app.db, id).await?;
     let worker = worker.ok_or(PageError::NotFound)?;
     let mut tx = app.db.begin().await?;
-    fleet_worker::set_enabled(&mut tx, &worker.name, !form.enabled.is_empty()).await?;
+    if form.trust.is_empty() {
+        fleet_worker::set_enabled(&mut tx, &worker.name, !form.enabled.is_empty()).await?;
+    }
+    // An administrator that enables a worker trusts it.
+    if !form.trust.is_empty() || !form.enabled.is_empty() {
+        probation::end(&mut tx, worker.id, Time::now()).await?;
+    }
     tx.commit().await?;
     Ok(Redirect::to("/workers").into_response())
 }

@@ -39,7 +39,7 @@ pub async fn begin(app: &App, session: &Session, work: &Work) -> Page {
     let mut tx = app.db.begin().await?;
     let id = add(&mut tx, work, user).await?;
     tx.commit().await?;
-    app.job_added.notify();
+    app.wake_jobs();
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
 }
 
@@ -259,7 +259,7 @@ pub async fn cancel(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
         return Err(Refusal::JobEnded.into());
     }
     tx.commit().await?;
-    app.job_stops.stop(id);
+    app.stop_job(id);
     app.live.job_changed(id);
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
 }
@@ -302,7 +302,7 @@ pub async fn restart(Ctx { app, session }: Ctx, Path(id): Path<i64>) -> Page {
         return Err(Refusal::JobNotStopped.into());
     }
     tx.commit().await?;
-    app.job_added.notify();
+    app.wake_jobs();
     app.live.job_changed(id);
     Ok(Redirect::to(&format!("/jobs/{id}")).into_response())
 }

@@ -238,7 +238,7 @@ pub async fn create(Ctx { app, session }: Ctx, form: Multipart) -> Page {
     tx.commit().await?;
     app.queue.wake();
     if !jobs.is_empty() {
-        app.job_added.notify();
+        app.wake_jobs();
     }
     let page = match pages.as_slice() {
         [page] => page,

@@ -5,7 +5,7 @@ use super::error::{Page, PageError};
 use super::session::Session;
 use crate::app::App;
 use crate::core::pool::Permit;
-use crate::judging::live::Change;
+use crate::judging::live::{Change, Signal};
 use crate::text;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -96,7 +96,7 @@ fn respond_for(
 
 /// Returns a stream with an event of this name for each change that concerns a page.
 pub fn changes<T: Clone + Send + 'static>(
-    changes: Receiver<T>,
+    changes: Receiver<Signal<T>>,
     name: &'static str,
     concerns: impl Fn(&T) -> bool + Send + Sync + 'static,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send {
@@ -105,7 +105,7 @@ pub fn changes<T: Clone + Send + 'static>(
         async |(mut changes, concerns, name)| {
             loop {
                 match changes.recv().await {
-                    Ok(change) if !concerns(&change) => {}
+                    Ok(change) if !change.concerns(&concerns) => {}
                     // A reader that has missed changes must also look again.
                     Ok(_) | Err(RecvError::Lagged(_)) => {
                         // Browsers drop events without data.
@@ -125,7 +125,7 @@ pub fn changes<T: Clone + Send + 'static>(
 /// reveal them. `look` returns the part, or a digest of it, and `concerns` selects the changes
 /// after which it may differ. Changes within [`LOOK_PAUSE`] count as one.
 pub async fn differences<T, P, F>(
-    changes: Receiver<T>,
+    changes: Receiver<Signal<T>>,
     concerns: impl Fn(&T) -> bool + Send + Sync + 'static,
     look: impl Fn() -> F + Send + Sync + 'static,
 ) -> Page<impl Stream<Item = Result<Event, Infallible>> + Send>
@@ -154,7 +154,7 @@ where
         async |(mut changes, concerns, look, mut known)| {
             loop {
                 match changes.recv().await {
-                    Ok(change) if !concerns(&change) => continue,
+                    Ok(change) if !change.concerns(&concerns) => continue,
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => break None,
                 }
@@ -205,7 +205,7 @@ mod tests {
                 if number == 20 {
                     seen.store(1, Ordering::SeqCst);
                 }
-                sender.send(number).unwrap();
+                sender.send(Signal::Of(number)).unwrap();
                 tokio::time::sleep(LOOK_PAUSE / 4).await;
             }
         };
@@ -236,7 +236,7 @@ mod tests {
         let look = || async { Ok((t::SignIn.render().into_string(), text::zone().name().len())) };
         let events = text::scope(request, differences(receiver, |_: &u32| true, look));
         let answer = respond_for(LOOK_PAUSE * 5, events.await.unwrap());
-        sender.send(1).unwrap();
+        sender.send(Signal::Of(1)).unwrap();
         let body = answer.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, "");
         drop(sender);
@@ -245,8 +245,8 @@ mod tests {
     #[tokio::test]
     async fn stream_ends_although_changes_may_follow() {
         let (sender, receiver) = broadcast::channel(8);
-        sender.send(1).unwrap();
-        sender.send(2).unwrap();
+        sender.send(Signal::Of(1)).unwrap();
+        sender.send(Signal::Of(2)).unwrap();
         let events = changes(receiver, "change", |number| *number == 2);
         let answer = respond_for(Duration::from_millis(200), events);
         let body = answer.into_body().collect().await.unwrap().to_bytes();

@@ -98,6 +98,7 @@ pub fn failure(is_final: bool) -> Failure<'static> {
             fault::Kind::Machine
         },
         reason: "broken",
+        has_ended: false,
     }
 }
 

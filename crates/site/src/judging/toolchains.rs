@@ -1,0 +1,123 @@
+//! Which workers judge a language that is installed in different versions.
+
+use crate::core::time::Time;
+use crate::db::{Db, DbError, fleet_worker};
+use crate::judging::languages::Language;
+use millibox_fleet::introduction::{Toolchain, usual};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+
+/// How long the versions of the workers are used without reading them again.
+const KNOWN_TIME: Duration = Duration::from_secs(5);
+
+/// Which versions of compilers and interpreters judge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Versions {
+    /// Each; the page of the workers lists the differences
+    #[default]
+    Any,
+    /// Only that of the site, or of most workers if the site does not judge itself
+    Same,
+}
+
+/// The languages of a worker with their versions.
+type Languages = HashMap<String, String>;
+
+/// Decides which languages a worker judges.
+#[derive(Debug, Default)]
+pub struct Toolchains {
+    versions: Versions,
+    /// Those of the site, if it judges.
+    own: Vec<Toolchain>,
+    known: Mutex<Option<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    at: Instant,
+    /// The version in which each language is judged.
+    chosen: Languages,
+    workers: HashMap<i64, Languages>,
+}
+
+fn by_name(toolchains: &[Toolchain]) -> Languages {
+    let pairs = toolchains.iter();
+    let pairs = pairs.map(|one| (one.language.clone(), one.version.clone()));
+    pairs.collect()
+}
+
+impl Toolchains {
+    /// The rule of a site that judges in these languages itself, or does not judge.
+    pub fn new(versions: Versions, own: &[Language]) -> Toolchains {
+        let own = own.iter();
+        let own = own.map(|language| Toolchain::new(&language.name, &language.version));
+        Toolchains {
+            versions,
+            own: own.collect(),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Whether all workers judge with the same versions.
+    pub fn are_same(&self) -> bool {
+        self.versions == Versions::Same
+    }
+
+    /// The languages of those that a worker offers in which it judges.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn accepted(
+        &self,
+        db: &Db,
+        worker: i64,
+        offered: &[String],
+    ) -> Result<Vec<String>, DbError> {
+        if !self.are_same() {
+            return Ok(offered.to_vec());
+        }
+        let mut known = self.known.lock().await;
+        if known
+            .as_ref()
+            .is_none_or(|known| known.at.elapsed() >= KNOWN_TIME)
+        {
+            *known = Some(self.read(db).await?);
+        }
+        let Some(known) = &*known else {
+            return Ok(Vec::new());
+        };
+        // A worker that has not introduced itself is unknown for some seconds.
+        let Some(own) = known.workers.get(&worker) else {
+            return Ok(Vec::new());
+        };
+        let is_accepted = |language: &&String| {
+            let version = own.get(*language);
+            version.is_some() && version == known.chosen.get(*language)
+        };
+        Ok(offered.iter().filter(is_accepted).cloned().collect())
+    }
+
+    async fn read(&self, db: &Db) -> Result<Known, DbError> {
+        let (at, now) = (Instant::now(), Time::now());
+        let all = fleet_worker::introductions(db).await?;
+        let workers = fleet_worker::all(db).await?;
+        let present = workers.iter().filter(|worker| {
+            worker.enabled && worker.probation_at.is_none() && !worker.is_away(now)
+        });
+        let present = present.filter_map(|worker| all.get(&worker.id));
+        let mut chosen = Languages::new();
+        for (language, version) in usual(present.map(|one| &one.toolchains[..])) {
+            chosen.insert(language.to_owned(), version.to_owned());
+        }
+        chosen.extend(by_name(&self.own));
+        let workers = all.iter();
+        Ok(Known {
+            at,
+            chosen,
+            workers: workers
+                .map(|(id, one)| (*id, by_name(&one.toolchains)))
+                .collect(),
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! Several processes that serve one site.
+//!
+//! All of them use the same database of PostgreSQL and the same directory of files, so each can
+//! serve each request. What a process keeps in memory for pages of the others, such as news of a
+//! judgement, it tells them by messages of PostgreSQL. A message only saves time: if it is lost,
+//! readers look again, queues are read after some seconds, and leases end.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `news` | what processes tell each other, and its form in messages |
+//! | `outbox` | the news that wait to be sent |
+
+pub mod news;
+pub mod outbox;
+
+use crate::app::App;
+use crate::core::token::Token;
+use crate::db::news::{Exchange, Received};
+use crate::db::{self, DbError};
+use news::News;
+use outbox::Waiting;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The maximum number of news that are sent together.
+const MAX_TOGETHER: usize = 256;
+/// The pause after a failure of the database.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+
+/// Begins to exchange news with the other processes. Returns false if the database of the site can
+/// only be used by one process.
+///
+/// # Errors
+/// The database cannot be reached.
+pub async fn start(app: &Arc<App>) -> Result<bool, DbError> {
+    let Some(exchange) = Exchange::open(&app.db).await? else {
+        return Ok(false);
+    };
+    let exchange = Arc::new(exchange);
+    // Names of processes may be used again, so messages have a number of their own.
+    let own = Token::random().hex();
+    // A process that receives no news must not send any, because others might wait for its replies.
+    let listener = exchange.listen().await?;
+    let Some(waiting) = app.outbox.open() else {
+        return Ok(true);
+    };
+    let outbox = app.outbox.clone();
+    app.pending.tell(move |told| outbox.put(News::SignIn(told)));
+    if let Some(provider) = &app.oidc {
+        let outbox = app.outbox.clone();
+        provider
+            .flows
+            .tell(move |told| outbox.put(News::Flow(told)));
+    }
+    tokio::spawn(send(exchange, waiting, own.clone()));
+    tokio::spawn(receive(app.clone(), listener, own));
+    Ok(true)
+}
+
+async fn send(exchange: Arc<Exchange>, mut waiting: Waiting, own: String) {
+    let mut commits = db::own_commits();
+    loop {
+        let mut news = tokio::select! {
+            first = waiting.next() => match first {
+                Some(first) => vec![first],
+                None => return,
+            },
+            _ = commits.changed() => Vec::new(),
+        };
+        news.extend(waiting.rest(MAX_TOGETHER));
+        // News follow the commits that they announce, so pages that look again see the new data.
+        news.insert(0, News::Committed);
+        commits.borrow_and_update();
+        for message in news::messages(&own, news) {
+            while let Err(error) = exchange.send(&message).await {
+                tracing::warn!(%error, "cannot send news to the other processes of the site");
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn receive(app: Arc<App>, mut listener: db::news::Listener, own: String) {
+    loop {
+        match listener.next().await {
+            Ok(Received::Message(message)) => {
+                for news in news::of_message(&own, &message) {
+                    learn(&app, news);
+                }
+            }
+            Ok(Received::Gap) => learn(&app, News::Missed),
+            Err(error) => {
+                tracing::warn!(%error, "cannot receive news of the other processes of the site");
+                app.queue.was_unreachable();
+                tokio::time::sleep(RETRY_PAUSE).await;
+                learn(&app, News::Missed);
+            }
+        }
+    }
+}
+
+/// Applies news of another process.
+fn learn(app: &App, news: News) {
+    match news {
+        News::Committed => db::committed_elsewhere(),
+        News::Missed => {
+            db::committed_elsewhere();
+            app.queue.wake_here();
+            app.job_added.notify();
+            app.live.learn(News::Missed);
+        }
+        News::JudgementsAdded => app.queue.wake_here(),
+        News::JudgementCancelled(judgement) => {
+            app.stops.stop(judgement);
+            app.live.learn(News::JudgementEnded(judgement));
+        }
+        News::JobAdded => app.job_added.notify(),
+        News::JobStopped(id) => app.job_stops.stop(id),
+        News::SignIn(told) => app.pending.learn(told, Instant::now()),
+        News::Flow(told) => {
+            if let Some(provider) = &app.oidc {
+                provider.flows.learn(told, Instant::now());
+            }
+        }
+        news @ (News::Change(_)
+        | News::Job(_)
+        | News::Note(_)
+        | News::Contest(_)
+        | News::Progress(_)
+        | News::JudgementEnded(_)) => app.live.learn(news),
+    }
+}
