@@ -18,7 +18,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 built = $(or $(CARGO_TARGET_DIR),target)/$(PROFILE)
 need := .ci/need cc=gcc
 
-.PHONY: help judge build site worker demo test test-all test-browser test-clients \
+.PHONY: help judge build site worker demo demo-fleet test test-all test-browser test-clients \
 	test-languages test-vm chaos fuzz lint prose docs audit miri sanitize bench install install-c \
 	uninstall dist image test-dist python types-python test-python clean
 
@@ -59,6 +59,12 @@ demo: ## judge examples, also on the site (KEEP=1: keep the site; BACKEND=rlimit
 		$(MAKE) --no-print-directory site PROFILE=$(PROFILE) && \
 		PROGRAMS='$(built)' demo/site $(if $(KEEP),--keep); fi
 	@echo 'make: to install what was built: make install PROFILE=$(PROFILE) PREFIX=$$HOME/.local'
+
+demo-fleet: PROFILE := quick
+demo-fleet: judge site worker ## judge on three workers while processes are killed (ARGS=--keep)
+	@PATH="$$PATH:/usr/sbin" $(need) nats-server=nats-server haproxy=haproxy python3=python3 \
+		pg_ctlcluster=postgresql psql=postgresql-client
+	@PATH="$$PATH:/usr/sbin" demo/fleet --programs '$(built)' $(ARGS)
 
 test: ## run the tests, with a part of the hostile programs (ARGS=growth: only tests with that name)
 	@# If started by root, .ci/test runs the tests of the sandbox again as an unprivileged user.

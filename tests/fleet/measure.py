@@ -19,7 +19,7 @@ import time
 import urllib.request
 import uuid
 
-import chaos
+from world import SOURCES, Contest, World
 
 SHARE = 0.2  # of a CPU, for each worker
 PERIOD = 20_000  # microseconds, short because submissions are
@@ -44,7 +44,7 @@ class Users:
     """Users that take turns, because the site bounds the submissions of each."""
 
     def __init__(self, world, count):
-        self.contest = chaos.Contest(world)
+        self.contest = Contest(world)
         self.tokens = [self.contest.user(f"user{number}") for number in range(count)]
         self.turn = 0
 
@@ -69,13 +69,13 @@ def wait_for_workers(world):
 
 
 def latency(options):
-    alone, fleet = chaos.World(options), chaos.World(options)
+    alone, fleet = World(options), World(options)
     try:
         alone.start(is_alone=True)
         fleet.start()
         wait_for_workers(fleet)
         users = [Users(world, 20) for world in (alone, fleet)]
-        _, source = chaos.SOURCES[0]
+        _, source = SOURCES[0]
         for number in range(options.submissions):
             for world, own in zip((alone, fleet), users):
                 own.submit(source)
@@ -144,7 +144,7 @@ def throughput(options):
     found = []
     for count in (1, 2, 4, 8):
         options.workers = count
-        world, shares = chaos.World(options), []
+        world, shares = World(options), []
         try:
             world.start()
             for number, worker in enumerate(world.workers):
@@ -157,7 +157,7 @@ def throughput(options):
             before = [share.cpu_time() for share in shares]
             own, sent = [ticks(world.site.process), ticks(world.nats.process)], messages(world)
             for _ in range(submissions):
-                users.submit(chaos.SOURCES[0][1])
+                users.submit(SOURCES[0][1])
             wait_for(world, submissions)
             used = sum(share.cpu_time() for share in shares) - sum(before)
             now = messages(world)
@@ -200,6 +200,7 @@ def main():
     options = parser.parse_args()
     options.programs = os.path.abspath(options.programs)
     options.workers, options.slots, options.lease, options.keep = 1, 1, 30, False
+    options.sites, options.disk, options.clocks = 1, 0, False
     found = latency(options) if options.what == "latency" else throughput(options)
     print(json.dumps(found, indent=2))
 

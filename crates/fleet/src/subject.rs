@@ -10,7 +10,7 @@ const REQUESTS: &str = "millibox.v1.request";
 const REPLIES: &str = "millibox.v1.reply";
 const STOPS: &str = "millibox.v1.stop";
 
-/// The queue group of the processes of a site. The message server gives each request to one of
+/// The queue group for all processes of a site. The message server gives each request to one of
 /// them.
 pub const SITES: &str = "millibox.sites";
 

@@ -393,7 +393,10 @@ impl Args {
 }
 
 /// Opens a site, as its only process or as one with a name.
-async fn open(place: &Place, name: Option<&str>) -> Result<(Db, Blobs, process::Place), Failure> {
+async fn open(
+    place: &Place,
+    name: Option<&str>,
+) -> Result<(Db, Blobs, process::ProcessLock), Failure> {
     let (db, blobs) = place.migrated().await?;
     let taken = process::take(&db, name, OTHER_PROCESS_TIMEOUT).await;
     let Some(taken) = taken.map_err(Failure::sandbox)? else {
@@ -521,7 +524,7 @@ async fn listen(
     app: Arc<App>,
     example: Option<String>,
     tasks: [JoinHandle<()>; 2],
-    taken: process::Place,
+    taken: process::ProcessLock,
     context: &threads::WorkerContext<SiteQueue>,
 ) -> Result<ExitCode, Failure> {
     let failed = |error: std::io::Error| {
@@ -559,7 +562,7 @@ async fn listen(
         _ = interrupt.recv() => {}
         () = taken.keep() => {
             ended = Err(Failure::sandbox(
-                "another process has taken the place of this one while the database could not be \
+                "another process has begun to serve this site while the database could not be \
                  reached",
             ));
         }

@@ -184,8 +184,8 @@ impl Server {
         self.connect(options, || {}).await
     }
 
-    /// Connects as the site, and calls `connected` for each connection. Returns at once: the client connects in the background, and connects
-    /// again after each interruption.
+    /// Connects as the site, and calls `connected` for each connection. Returns at once: the client
+    /// connects in the background, and connects again after each interruption.
     ///
     /// # Errors
     /// The address or the file with certificates is wrong.

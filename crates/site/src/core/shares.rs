@@ -58,7 +58,7 @@ impl<O: Copy + Eq + Hash, V: Clone> Shares<O, V> {
         let _ = self.tell.set(Box::new(tell));
     }
 
-    /// Applies a change of the memory of another process.
+    /// Applies a change in another process's memory.
     pub fn learn(&self, told: Told<O, V>, now: Instant) {
         match told {
             Told::Added(digest, owner, value) => self.insert(digest, owner, value, now),

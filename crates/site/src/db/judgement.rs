@@ -27,8 +27,8 @@ pub const AGAIN: i64 = 5;
 /// The number of failed attempts after which a judgement becomes a fault.
 pub const MAX_FAILURES: i64 = 3;
 
-/// A judgement becomes a fault when so many workers on other machines have ended while they judged
-/// it, because it may have ended them.
+/// The number of workers on other machines that may end while they judge a submission. Then the
+/// judgement becomes a fault, because the submission may have ended them.
 const MAX_ENDED_WORKERS: i64 = 2;
 
 /// How often a judgement makes way for submissions to contests. Afterwards it is judged to its end,

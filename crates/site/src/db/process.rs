@@ -20,36 +20,36 @@ const EXAMINE_INTERVAL: Duration = Duration::from_secs(5);
 /// The pause before a lock is tried again.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// The place of a process.
+/// The lock of a process.
 #[derive(Debug)]
-pub struct Place {
+pub struct ProcessLock {
     db: Db,
     name: Option<String>,
     connection: Option<PgConnection>,
 }
 
-/// Takes the place of a process: with a name, beside others; without a name, alone. Waits for
+/// Locks the site for a process: with a name, beside others; without a name, alone. Waits for
 /// `patience` until others have ended. Returns `None` if they have not.
 ///
 /// # Errors
 /// The server cannot be reached.
-pub async fn take(db: &Db, name: Option<&str>, patience: Duration) -> Result<Option<Place>> {
-    let mut place = Place {
+pub async fn take(db: &Db, name: Option<&str>, patience: Duration) -> Result<Option<ProcessLock>> {
+    let mut lock = ProcessLock {
         db: db.clone(),
         name: name.map(ToOwned::to_owned),
         connection: None,
     };
     let begin = tokio::time::Instant::now();
-    while !place.try_take().await? {
+    while !lock.try_take().await? {
         if begin.elapsed() >= patience {
             return Ok(None);
         }
         tokio::time::sleep(RETRY_PAUSE).await;
     }
-    Ok(Some(place))
+    Ok(Some(lock))
 }
 
-impl Place {
+impl ProcessLock {
     async fn try_take(&mut self) -> Result<bool> {
         let Db::Postgres { readers, .. } = &self.db else {
             return Ok(true);
@@ -77,14 +77,14 @@ impl Place {
         Ok(true)
     }
 
-    /// Keeps the place. Returns when another process has it, after a failure of the connection.
+    /// Keeps the lock. Returns when another process has it, after a failure of the connection.
     pub async fn keep(mut self) {
         loop {
             match &mut self.connection {
                 Some(connection) => {
                     tokio::time::sleep(EXAMINE_INTERVAL).await;
                     if let Err(error) = connection.ping().await {
-                        tracing::warn!(%error, "the connection that holds the lock of this process is lost");
+                        tracing::warn!(%error, "the connection with this process's lock is lost");
                         self.connection = None;
                     }
                 }

@@ -79,7 +79,7 @@ pub fn lease(worker: &FleetWorker, attempt: i64) -> Lease {
     }
 }
 
-/// Whether a lease is that of a check of this worker.
+/// Whether this worker has the lease for a check.
 pub fn is_check(worker: &FleetWorker, lease: Lease) -> bool {
     lease.judgement == -worker.id
 }

@@ -35,6 +35,8 @@ const FIRST_LEASE: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How often a worker looks for a judgement without being woken.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// A clock that differs by more from the time that has passed was set.
+const MAX_CLOCK_STEP: Duration = Duration::from_secs(1);
 /// How long a worker that has made way may take to claim its next judgement. A worker on another
 /// machine may have ended meanwhile.
 const MAKING_WAY: Duration = Duration::from_secs(10);
@@ -51,10 +53,37 @@ pub struct DatabaseQueue {
     offers: Arc<Mutex<Offers>>,
     /// For the workers of other processes.
     outbox: Outbox,
-    /// Since when workers have been able to renew their leases.
-    reachable_since: Arc<std::sync::Mutex<Instant>>,
+    steady: Arc<std::sync::Mutex<Steady>>,
     /// When workers have made way that have not claimed their next judgement.
     making_way: Arc<Mutex<Vec<Instant>>>,
+}
+
+/// Since when workers have been able to renew their leases, and the clock of the machine was not
+/// set. The ends of leases are times of that clock.
+#[derive(Debug)]
+struct Steady {
+    since: Instant,
+    /// When this was last examined, by both clocks.
+    examined: (Instant, Time),
+}
+
+impl Steady {
+    fn new() -> Steady {
+        Steady {
+            since: Instant::now(),
+            examined: (Instant::now(), Time::now()),
+        }
+    }
+
+    /// Whether the state has lasted for some time.
+    fn lasts_for(&mut self, time: Duration, now: Instant, clock: Time) -> bool {
+        let (before, clock_before) = std::mem::replace(&mut self.examined, (now, clock));
+        let expected = clock_before.after(now - before);
+        if clock.0.abs_diff(expected.0) > MAX_CLOCK_STEP.as_micros() as u64 {
+            self.since = now;
+        }
+        now - self.since >= time
+    }
 }
 
 /// Why a judgement cannot be given to a worker.
@@ -87,7 +116,7 @@ impl DatabaseQueue {
         DatabaseQueue {
             db,
             outbox,
-            reachable_since: Arc::new(std::sync::Mutex::new(Instant::now())),
+            steady: Arc::new(std::sync::Mutex::new(Steady::new())),
             lease: LEASE,
             added: Notifier::default(),
             added_for_fleet: Arc::default(),
@@ -252,25 +281,27 @@ impl DatabaseQueue {
         failed
     }
 
-    /// Workers could not reach the site, or the site its database. Silent workers have the time of
-    /// a whole lease to renew theirs.
+    /// Workers could not reach the site, or the site its database. Silent workers now have the time
+    /// of a whole lease to renew it.
     pub fn was_unreachable(&self) {
-        *self.reachable_since() = Instant::now();
+        self.steady().since = Instant::now();
     }
 
-    fn reachable_since(&self) -> std::sync::MutexGuard<'_, Instant> {
-        let since = self.reachable_since.lock();
-        since.unwrap_or_else(PoisonError::into_inner)
+    fn steady(&self) -> std::sync::MutexGuard<'_, Steady> {
+        self.steady.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the leases of silent workers. Returns their number. Ends none while workers have not
-    /// been able to renew them for a whole lease.
+    /// been able to renew them for a whole lease, and none for that time after the clock of the
+    /// machine was set.
     ///
     /// # Errors
     /// The database cannot be written.
     pub async fn expire(&self) -> Result<u64, DbError> {
-        let since = *self.reachable_since();
-        if since.elapsed() < self.lease {
+        if !self
+            .steady()
+            .lasts_for(self.lease, Instant::now(), Time::now())
+        {
             return Ok(0);
         }
         let expired = judgement::expire(&self.db, Time::now(), self.first_lease()).await;
@@ -350,7 +381,7 @@ pub struct SiteQueue {
     queue: DatabaseQueue,
     live: Arc<Live>,
     blobs: Blobs,
-    /// The beginning of the names of workers.
+    /// How the names of its workers begin.
     prefix: String,
     running: std::sync::Mutex<HashMap<Lease, Change>>,
 }
@@ -448,5 +479,31 @@ impl Queue for SiteQueue {
 
     async fn wait(&self) {
         self.queue.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_that_was_set_ends_no_lease() {
+        let lease = Duration::from_secs(30);
+        let hour = Duration::from_secs(3600);
+        let mut steady = Steady::new();
+        let (mut now, mut clock) = (steady.since, steady.examined.1);
+        let mut after = |passed: Duration, set_to: fn(Time) -> Time| {
+            (now, clock) = (now + passed, set_to(clock.after(passed)));
+            steady.lasts_for(lease, now, clock)
+        };
+        assert!(!after(lease / 2, |clock| clock));
+        assert!(after(lease / 2, |clock| clock));
+        // A slow correction of the clock is no step.
+        assert!(after(lease, |clock| clock.before(Duration::from_millis(500))));
+        assert!(!after(lease, |clock| clock.after(Duration::from_secs(3600))));
+        assert!(!after(lease / 2, |clock| clock));
+        assert!(after(lease / 2, |clock| clock));
+        assert!(!after(hour, |clock| clock.before(Duration::from_secs(7200))));
+        assert!(after(lease, |clock| clock));
     }
 }

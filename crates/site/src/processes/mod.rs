@@ -60,17 +60,20 @@ pub async fn start(app: &Arc<App>) -> Result<bool, DbError> {
 async fn send(exchange: Arc<Exchange>, mut waiting: Waiting, own: String) {
     let mut commits = db::own_commits();
     loop {
-        let mut news = tokio::select! {
+        let first = tokio::select! {
             first = waiting.next() => match first {
-                Some(first) => vec![first],
+                Some(first) => first,
                 None => return,
             },
-            _ = commits.changed() => Vec::new(),
+            _ = commits.changed() => News::Committed,
         };
+        let mut news = vec![first];
         news.extend(waiting.rest(MAX_TOGETHER));
         // News follow the commits that they announce, so pages that look again see the new data.
-        news.insert(0, News::Committed);
-        commits.borrow_and_update();
+        if commits.has_changed().unwrap_or(false) {
+            commits.borrow_and_update();
+            news.insert(0, News::Committed);
+        }
         for message in news::messages(&own, news) {
             while let Err(error) = exchange.send(&message).await {
                 tracing::warn!(%error, "cannot send news to the other processes of the site");

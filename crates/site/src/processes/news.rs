@@ -12,8 +12,8 @@ use std::net::IpAddr;
 
 /// The maximum size of a message, in bytes. PostgreSQL permits 7,999.
 pub const MAX_BYTES: usize = 7_900;
-/// The maximum length of each text of a test, in characters, if the results of tests exceed the size
-/// of a message. The stored protocol has the whole text.
+/// The maximum length of a test's texts, in characters, if results exceed the size of a message.
+/// The stored protocol has the whole text.
 const MAX_TEXT: usize = 200;
 
 /// An event in one process that concerns the others.
