@@ -26,6 +26,9 @@ pub const RELAXED_UNTIL: &str = "relaxed_until";
 /// The public part of the key with which the site connects to the message server.
 pub const FLEET_KEY: &str = "fleet_key";
 
+/// The key with which the processes of the site seal their messages, in hexadecimal digits.
+pub const NEWS_KEY: &str = "news_key";
+
 /// The value of a setting.
 pub async fn get(db: impl Executor, name: &str) -> Result<Option<String>> {
     let found: Option<Setting> = db

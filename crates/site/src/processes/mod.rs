@@ -9,16 +9,19 @@
 //! | --- | --- |
 //! | `news` | what processes tell each other, and its form in messages |
 //! | `outbox` | the news that wait to be sent |
+//! | `seal` | sealed messages, which only the processes of a site can write and read |
 
 pub mod news;
 pub mod outbox;
+mod seal;
 
 use crate::app::App;
 use crate::core::token::Token;
-use crate::db::news::{Exchange, Received};
-use crate::db::{self, DbError};
+use crate::db::news::{Exchange, Listener, Received};
+use crate::db::{self, Db, DbError, setting};
 use news::News;
 use outbox::Waiting;
+use seal::{Key, Opener, SealError, Sealer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,18 +30,43 @@ const MAX_TOGETHER: usize = 256;
 /// The pause after a failure of the database.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
+/// Why no news can be exchanged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NewsError {
+    /// The database cannot be reached.
+    #[error(transparent)]
+    Database(#[from] DbError),
+    /// Messages cannot be sealed.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+}
+
+/// The key of the site, which is created at the first start of a process with a name.
+async fn key(db: &Db) -> Result<Key, DbError> {
+    let mut tx = db.begin().await?;
+    let digits = match setting::get(&mut tx, setting::NEWS_KEY).await? {
+        Some(digits) => digits,
+        None => {
+            let digits = Token::random().hex();
+            setting::set(&mut tx, setting::NEWS_KEY, &digits).await?;
+            tx.commit_aside().await?;
+            digits
+        }
+    };
+    Ok(Key::new(&digits))
+}
+
 /// Begins to exchange news with the other processes. Returns false if the database of the site can
 /// only be used by one process.
 ///
 /// # Errors
 /// The database cannot be reached.
-pub async fn start(app: &Arc<App>) -> Result<bool, DbError> {
+pub async fn start(app: &Arc<App>) -> Result<bool, NewsError> {
     let Some(exchange) = Exchange::open(&app.db).await? else {
         return Ok(false);
     };
-    let exchange = Arc::new(exchange);
-    // Names of processes may be used again, so messages have a number of their own.
-    let own = Token::random().hex();
+    let (sealer, opener) = seal::pair(&key(&app.db).await?)?;
     // A process that receives no news must not send any, because others might wait for its replies.
     let listener = exchange.listen().await?;
     let Some(waiting) = app.outbox.open() else {
@@ -52,12 +80,12 @@ pub async fn start(app: &Arc<App>) -> Result<bool, DbError> {
             .flows
             .tell(move |told| outbox.put(News::Flow(told)));
     }
-    tokio::spawn(send(exchange, waiting, own.clone()));
-    tokio::spawn(receive(app.clone(), listener, own));
+    tokio::spawn(send(exchange, waiting, sealer));
+    tokio::spawn(receive(app.clone(), listener, opener));
     Ok(true)
 }
 
-async fn send(exchange: Arc<Exchange>, mut waiting: Waiting, own: String) {
+async fn send(exchange: Exchange, mut waiting: Waiting, mut sealer: Sealer) {
     let mut commits = db::own_commits();
     loop {
         let first = tokio::select! {
@@ -74,7 +102,14 @@ async fn send(exchange: Arc<Exchange>, mut waiting: Waiting, own: String) {
             commits.borrow_and_update();
             news.insert(0, News::Committed);
         }
-        for message in news::messages(&own, news) {
+        for message in news::messages(news) {
+            let message = match sealer.seal(&message) {
+                Ok(message) => message,
+                Err(error) => {
+                    tracing::error!(%error, "cannot seal news for the other processes");
+                    continue;
+                }
+            };
             while let Err(error) = exchange.send(&message).await {
                 tracing::warn!(%error, "cannot send news to the other processes of the site");
                 tokio::time::sleep(RETRY_PAUSE).await;
@@ -83,11 +118,13 @@ async fn send(exchange: Arc<Exchange>, mut waiting: Waiting, own: String) {
     }
 }
 
-async fn receive(app: Arc<App>, mut listener: db::news::Listener, own: String) {
+async fn receive(app: Arc<App>, mut listener: Listener, mut opener: Opener) {
     loop {
         match listener.next().await {
             Ok(Received::Message(message)) => {
-                for news in news::of_message(&own, &message) {
+                // Others may send messages to the channel, but cannot seal them.
+                let opened = opener.open(&message).unwrap_or_else(|_| "[]".to_owned());
+                for news in news::of_message(&opened) {
                     learn(&app, news);
                 }
             }

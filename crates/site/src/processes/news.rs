@@ -1,5 +1,6 @@
 //! What the processes of a site tell each other, and its form in messages.
 
+use super::seal::MAX_BYTES;
 use crate::core::change::{Change, Note};
 use crate::core::pending::SignIn;
 use crate::core::shares::Told;
@@ -10,8 +11,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 
-/// The maximum size of a message, in bytes. PostgreSQL permits 7,999.
-pub const MAX_BYTES: usize = 7_900;
 /// The maximum length of a test's texts, in characters, if results exceed the size of a message.
 /// The stored protocol has the whole text.
 const MAX_TEXT: usize = 200;
@@ -61,14 +60,6 @@ pub struct Report {
     pub tests: Vec<Test>,
     /// The number of all tests.
     pub of: usize,
-}
-
-/// The news of a message.
-#[derive(Debug, Serialize, Deserialize)]
-struct Message {
-    /// The process that has sent it.
-    from: String,
-    news: Vec<News>,
 }
 
 impl News {
@@ -142,57 +133,48 @@ fn short(text: &str) -> String {
     hex(&Sha256::digest(text)[..16])
 }
 
-/// The messages of a process with these news, in their order. None exceeds [`MAX_BYTES`].
-pub fn messages(process: &str, news: Vec<News>) -> Vec<String> {
+/// Messages with these news, in their order. None exceeds [`MAX_BYTES`].
+pub fn messages(news: Vec<News>) -> Vec<String> {
     let news = news.into_iter().map(News::short).collect();
     let mut messages = Vec::new();
-    encode(process, news, &mut messages);
+    encode(news, &mut messages);
     messages
 }
 
-fn encode(process: &str, mut news: Vec<News>, messages: &mut Vec<String>) {
-    let message = Message {
-        from: process.to_owned(),
-        news,
-    };
+fn encode(mut news: Vec<News>, messages: &mut Vec<String>) {
     // Numbers and texts always have a form in JSON.
-    let text = serde_json::to_string(&message).unwrap_or_default();
-    news = message.news;
+    let text = serde_json::to_string(&news).unwrap_or_default();
     if text.len() <= MAX_BYTES {
         return messages.push(text);
     }
     if news.len() > 1 {
         let second = news.split_off(news.len() / 2);
-        encode(process, news, messages);
-        return encode(process, second, messages);
+        encode(news, messages);
+        return encode(second, messages);
     }
     for one in news {
         let is_one_test = matches!(&one, News::Progress(report) if report.tests.len() == 1);
-        let parts = one.parts();
-        if is_one_test && !fits(process, &parts) {
-            // The names come from a package, whose bounds are lower. The page shows the tests at
-            // the end.
-            continue;
-        }
-        for part in parts {
-            encode(process, vec![part], messages);
+        for part in one.parts() {
+            match is_one_test {
+                // Its texts are short now. The names come from a package, whose bounds are lower;
+                // otherwise the page shows the test at the end.
+                true => messages.extend(fitting(&part)),
+                false => encode(vec![part], messages),
+            }
         }
     }
 }
 
-fn fits(process: &str, news: &[News]) -> bool {
-    let text = serde_json::to_string(news).unwrap_or_default();
-    text.len() + process.len() + 64 <= MAX_BYTES
+/// A message with one part of the news, if it is short enough.
+fn fitting(news: &News) -> Option<String> {
+    let text = serde_json::to_string(&[news]).ok()?;
+    (text.len() <= MAX_BYTES).then_some(text)
 }
 
-/// The news of a message from another process; none of a process's own message. News of a later
-/// version, which this one does not know, may concern each reader.
-pub fn of_message(process: &str, text: &str) -> Vec<News> {
-    match serde_json::from_str::<Message>(text) {
-        Ok(message) if message.from == process => Vec::new(),
-        Ok(message) => message.news,
-        Err(_) => vec![News::Missed],
-    }
+/// The news of a message. News of a later version, which this one does not know, may concern each
+/// reader.
+pub fn of_message(text: &str) -> Vec<News> {
+    serde_json::from_str(text).unwrap_or_else(|_| vec![News::Missed])
 }
 
 #[cfg(test)]
@@ -221,7 +203,7 @@ mod tests {
         let mut news = Vec::new();
         for message in messages {
             assert!(message.len() <= MAX_BYTES);
-            news.extend(of_message("other", message));
+            news.extend(of_message(message));
         }
         let mut tests = Vec::new();
         for one in &news {
@@ -233,39 +215,32 @@ mod tests {
     }
 
     #[test]
-    fn news_arrive_in_order_and_not_at_their_own_process() {
+    fn news_arrive_in_order() {
         let news = vec![News::Committed, News::Job(1), News::Contest(2)];
-        let messages = messages("own", news.clone());
+        let messages = messages(news.clone());
         assert_eq!(messages.len(), 1);
         let (received, _) = received(&messages);
         assert_eq!(format!("{received:?}"), format!("{news:?}"));
-        assert!(of_message("own", &messages[0]).is_empty());
     }
 
     #[test]
     fn long_reports_are_divided() {
         let sent: Vec<Test> = (0..500).map(|number| test(number % 50)).collect();
-        let (_, tests) = received(&messages(
-            "own",
-            vec![News::Committed, report(sent.clone())],
-        ));
+        let (_, tests) = received(&messages(vec![News::Committed, report(sent.clone())]));
         let expected: Vec<(usize, Test)> = (3..).zip(sent).collect();
         assert_eq!(tests, expected);
     }
 
     #[test]
     fn long_texts_of_one_test_are_shortened() {
-        let (_, tests) = received(&messages(
-            "own",
-            vec![report(vec![test(10), test(100_000)])],
-        ));
+        let (_, tests) = received(&messages(vec![report(vec![test(10), test(100_000)])]));
         assert_eq!(tests.len(), 2);
         assert_eq!(tests[1].1.comment.chars().count(), MAX_TEXT);
     }
 
     #[test]
     fn unknown_news_let_each_reader_look() {
-        let news = of_message("own", r#"{"from":"later","news":[{"unknown":1}]}"#);
+        let news = of_message(r#"[{"unknown":1}]"#);
         assert!(matches!(news[..], [News::Missed]));
     }
 }

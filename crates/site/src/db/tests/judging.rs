@@ -788,3 +788,26 @@ fn submission_that_ends_two_workers_is_set_aside() {
         assert!(!is_on_probation(db, workers[0].0).await);
     });
 }
+
+#[test]
+fn named_process_queues_only_its_own_judgements_again() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        for worker in ["a/judge-1", "a/judge-2", "ab/judge-1", "judge-1"] {
+            submit(db, ada, sum, None).await;
+            judgement::claim(db, worker, NOW, LEASE)
+                .await
+                .unwrap()
+                .unwrap();
+        }
+        for (process, released) in [("b", 0), ("a", 2), ("ab", 1), ("a", 0)] {
+            assert_eq!(
+                judgement::release(db, Some(process)).await.unwrap(),
+                released,
+                "{process}"
+            );
+        }
+        assert_eq!(judgement::release(db, None).await.unwrap(), 1);
+    });
+}
