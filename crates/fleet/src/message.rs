@@ -397,6 +397,7 @@ mod tests {
             lease_ms: 30_000,
             submission: 1,
             makes_way: true,
+            measures: false,
             language: "c17".to_owned(),
             model_name: None,
             file_name: "a.c".to_owned(),

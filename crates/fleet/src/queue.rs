@@ -28,6 +28,9 @@ pub struct Task {
     pub submission: i64,
     /// Whether the judgement makes way for submissions to contests.
     pub makes_way: bool,
+    /// Whether the worker only measures the times: no time limit of the package applies.
+    #[serde(default)]
+    pub measures: bool,
     /// The name of the language.
     pub language: String,
     /// The name of the submission in its package, if it belongs to a package.
@@ -126,6 +129,7 @@ mod tests {
             lease_ms: 30_000,
             submission: 1,
             makes_way: false,
+            measures: false,
             language: "c17".to_owned(),
             model_name: None,
             file_name: name.to_owned(),

@@ -6,19 +6,20 @@ use super::error::{FileAction, FileFault, LimitMismatch, MachineError, ProgramFa
 use super::record::Record;
 use super::replace::Replacement;
 use super::{SetterError, below, read_directory};
-use millibox_judge::judge::{Judge, Machine, Observer, Options};
+use millibox_judge::judge::{Judge, Machine, Observer, Options, PreparedProblem};
 use millibox_judge::report::TestReport;
 use millibox_judge::time_limit::{
     self, DEFAULT_FACTOR, DEFAULT_RESOLUTION, LimitPurpose, MEASURING_CPU_TIME,
 };
 use millibox_judge::verdict::Verdict;
 use millibox_languages::cache::Cache;
-use millibox_languages::compile::CompileError;
+use millibox_languages::compile::{CompileError, Unavailable};
 use millibox_languages::suite::Suites;
 use millibox_package::Problem;
 use millibox_package::edit::{self, EditError};
 use millibox_package::model::{Format, Submission};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,6 +59,24 @@ pub struct TestTime {
     pub stated: Option<f64>,
 }
 
+/// The time and the memory that a submission needed for a test.
+#[derive(Debug, Clone, Copy)]
+pub struct Needed {
+    /// CPU time.
+    pub cpu_time: Duration,
+    /// Peak memory, in bytes.
+    pub memory: u64,
+}
+
+/// What measuring a submission has shown.
+#[derive(Debug)]
+pub enum Measured {
+    /// What it needed for each test, by the test's name. It was accepted on all of them.
+    Accepted(HashMap<String, Needed>),
+    /// Its language cannot be used.
+    Skipped(Unavailable),
+}
+
 /// Measures the time limits. With `write`, changes the package.
 ///
 /// For a Sim package, this measures the model solution, and each test has its own limit. For an
@@ -76,16 +95,81 @@ pub fn limits(
     write: bool,
     observer: Observer<'_>,
 ) -> Result<Report, SetterError> {
-    let problem = if write {
-        read_directory(package)
-    } else {
-        read(package)
-    }?;
     let options = Options {
         time_limit: Some(MEASURING_CPU_TIME),
         ..Options::default()
     };
     let judge = Judge::new(machine, suites, cache, options);
+    let mut prepared: Option<PreparedProblem> = None;
+    limits_by(package, write, &mut |problem, submission| {
+        let ready = match prepared.take() {
+            Some(ready) => ready,
+            None => judge
+                .problem(problem.clone(), observer)
+                .map_err(|error| SetterError::from(ProgramFault::Package(error)))?,
+        };
+        measured(&judge, prepared.insert(ready), submission, observer)
+    })
+}
+
+fn measured(
+    judge: &Judge<'_>,
+    problem: &PreparedProblem,
+    submission: &Submission,
+    observer: Observer<'_>,
+) -> Result<Measured, SetterError> {
+    let name = &submission.name;
+    let progress = match judge.results(problem, submission, observer) {
+        Ok(progress) => progress,
+        Err(CompileError::Unavailable(reason)) => return Ok(Measured::Skipped(reason)),
+        Err(error) => return Err(not_compiled(name, error)),
+    };
+    let result = progress.submission();
+    match result.verdict {
+        Some(Verdict::Accepted) => {}
+        None => return Err(MachineError::Stopped.into()),
+        Some(verdict) => {
+            let (submission, reason) = (name.clone(), result.reason.clone());
+            return Err(match verdict {
+                Verdict::JudgeError => MachineError::Measuring { submission, reason }.into(),
+                _ => ProgramFault::NotAccepted {
+                    submission,
+                    verdict,
+                    reason,
+                }
+                .into(),
+            });
+        }
+    }
+    let tests = problem.problem().tests().enumerate();
+    let needed = tests.filter_map(|(index, test)| {
+        let seen = TestReport::judged(&progress, index);
+        let (time, figures) = (seen.cpu_time_ns()?, seen.figures.as_ref()?);
+        let needed = Needed {
+            cpu_time: Duration::from_nanos(time),
+            memory: figures.peak_memory_bytes,
+        };
+        Some((test.name.clone(), needed))
+    });
+    Ok(Measured::Accepted(needed.collect()))
+}
+
+/// Like [`limits`], but `measure` judges a submission without the package's time limits, for
+/// example on another machine.
+///
+/// # Errors
+/// `measure` fails, all submissions were skipped, or a file cannot be read or written. In these
+/// cases the package is unchanged.
+pub fn limits_by(
+    package: &Path,
+    write: bool,
+    measure: &mut dyn FnMut(&Problem, &Submission) -> Result<Measured, SetterError>,
+) -> Result<Report, SetterError> {
+    let problem = if write {
+        read_directory(package)
+    } else {
+        read(package)
+    }?;
     let submissions: Vec<Submission> = match problem.format {
         Format::Sim => problem.model_solution().into_iter().cloned().collect(),
         Format::Legacy | Format::Icpc2023 => problem
@@ -101,9 +185,6 @@ pub fn limits(
             Some(_) => ProgramFault::MeasuringExcluded.into(),
         });
     }
-    let prepared = judge
-        .problem(problem.clone(), observer)
-        .map_err(|error| SetterError::from(ProgramFault::Package(error)))?;
     let mut tests: Vec<TestTime> = problem
         .tests()
         .map(|test| TestTime {
@@ -121,41 +202,22 @@ pub fn limits(
     let mut skipped = Vec::new();
     for submission in &submissions {
         let name = &submission.name;
-        let progress = match judge.results(&prepared, submission, observer) {
-            Ok(progress) => progress,
-            Err(CompileError::Unavailable(reason)) => {
+        let needed = match measure(&problem, submission)? {
+            Measured::Accepted(needed) => needed,
+            Measured::Skipped(reason) => {
                 skipped.push(SkippedSubmission {
                     submission: name.clone(),
                     reason,
                 });
                 continue;
             }
-            Err(error) => return Err(not_compiled(name, error)),
         };
-        let result = progress.submission();
-        match result.verdict {
-            Some(Verdict::Accepted) => {}
-            None => return Err(MachineError::Stopped.into()),
-            Some(verdict) => {
-                let (submission, reason) = (name.clone(), result.reason.clone());
-                return Err(match verdict {
-                    Verdict::JudgeError => MachineError::Measuring { submission, reason }.into(),
-                    _ => ProgramFault::NotAccepted {
-                        submission,
-                        verdict,
-                        reason,
-                    }
-                    .into(),
-                });
-            }
-        }
-        for (index, test) in tests.iter_mut().enumerate() {
-            let seen = TestReport::judged(&progress, index);
-            let (Some(time), Some(figures)) = (seen.cpu_time_ns(), &seen.figures) else {
+        for test in &mut tests {
+            let Some(needed) = needed.get(&test.test) else {
                 continue;
             };
-            let time = Duration::from_nanos(time).as_secs_f64();
-            test.memory = test.memory.max(figures.peak_memory_bytes);
+            let time = needed.cpu_time.as_secs_f64();
+            test.memory = test.memory.max(needed.memory);
             if time >= test.time {
                 (test.time, test.submission) = (time, name.clone());
             }

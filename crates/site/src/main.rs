@@ -468,6 +468,7 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::sandbox(format!("cannot start a thread: {error}")))?;
     let turns = Arc::new(Turns::of(&cpus.workers));
     let runner = jobs::JobRunner {
+        measures_elsewhere: !judges_here,
         app: app.clone(),
         builder: builder.clone(),
         suites: suites.clone(),

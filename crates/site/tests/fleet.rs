@@ -779,6 +779,70 @@ mod alone {
     }
 
     #[test]
+    fn workers_measure_the_time_limits() {
+        if !has_nats() {
+            return;
+        }
+        with_each_database(|database| {
+            let mut files = files_of_sum();
+            let solutions: [(&str, &[u8]); 2] = [
+                // It needs more than the limit of the package.
+                (
+                    "submissions/accepted/slow.py",
+                    b"import time\nwhile time.process_time() < 1.5: pass\n\
+                      a, b = map(int, input().split())\nprint(a + b)\n",
+                ),
+                ("submissions/accepted/fast.py", RIGHT),
+            ];
+            for (name, source) in &solutions {
+                files.push((name, std::str::from_utf8(source).expect("a text")));
+            }
+            files.retain(|(name, _)| *name != ".timelimit");
+            files.push((".timelimit", "1\n"));
+            let mut fleet = Fleet::start(database, 30, &archive(&files));
+            let start = |fleet: &mut Fleet| {
+                let path = format!("/problems/{}/limits", fleet.contest.package);
+                let job = fleet.admin.post(&path, &[]);
+                job.location.expect("a job")
+            };
+            // No worker runs yet.
+            let job = start(&mut fleet);
+            fleet.admin.wait_for(&job, "waiting for a worker");
+            let mut first = fleet.worker_with("a", &["--classes", "practice,model"]);
+            let _second = fleet.worker_with("b", &["--classes", "contest"]);
+            let page = fleet
+                .admin
+                .wait_until(&job, |body| body.contains(">done<"))
+                .body;
+            assert!(page.contains("accepted/slow.py: measured"), "{page}");
+            assert!(page.contains("accepted/fast.py: measured"), "{page}");
+            // The limit follows from the slow one: at least 1.5 s, times 2 by default.
+            let limit = page.split("limit ").nth(1).expect("a limit");
+            let limit: f64 = limit
+                .split(' ')
+                .next()
+                .expect("a number")
+                .parse()
+                .expect("seconds");
+            assert!(limit >= 3.0, "{page}");
+            first.signal(Signal::TERM);
+            first.end();
+
+            // A job that is stopped removes its measurement, and the worker judges again.
+            let job = start(&mut fleet);
+            fleet.admin.wait_for(&job, "waiting for a worker");
+            let stopped = fleet.admin.post(&format!("{job}/cancel"), &[]);
+            assert_eq!(stopped.status, 303, "{stopped:#?}");
+            fleet
+                .admin
+                .wait_until(&job, |body| body.contains(">cancelled<"));
+            let mut bob = fleet.contestant("bob");
+            let id = submit(&mut bob, &fleet.contest, RIGHT).id();
+            fleet.wait_until_accepted(id);
+        });
+    }
+
+    #[test]
     fn worker_shows_its_tests_obeys_a_stop_and_finishes_before_it_ends() {
         if !has_nats() {
             return;

@@ -18,6 +18,7 @@ use millibox_judge::judge::{
     self, Event, Judge, Machine, Options, PreparedProblem, SelectionError,
 };
 use millibox_judge::report::TestReport;
+use millibox_judge::time_limit::MEASURING_CPU_TIME;
 use millibox_languages::cache::Cache;
 use millibox_languages::suite::Suites;
 use millibox_package::model::Submission;
@@ -238,9 +239,22 @@ impl<Q: Queue> Worker<Q> {
         let token = self.context.stops.begin(task.lease.judgement);
         let renewing = self.renew(task, token.clone());
         let making_way = self.make_way(task, token.clone());
-        let result = self
-            .prepare(judge, ready, task)
-            .and_then(|problem| self.judge(judge, problem, task, &token));
+        let judged = |judge: &Judge<'_>, ready: &mut Vec<Ready>| {
+            let problem = self.prepare(judge, ready, task)?;
+            self.judge(judge, problem, task, &token)
+        };
+        let result = match task.measures {
+            false => judged(judge, ready),
+            true => {
+                let (suites, cache) = (self.context.suites.clone(), self.context.cache.clone());
+                let options = Options {
+                    time_limit: Some(MEASURING_CPU_TIME),
+                    ..Options::default()
+                };
+                let judge = Judge::new(judge.machine(), suites, cache, options);
+                judged(&judge, &mut Vec::new())
+            }
+        };
         renewing.abort();
         self.context.stops.end(task.lease.judgement);
         if !making_way.end(&self.context.handle) {

@@ -28,6 +28,7 @@ pub mod identity;
 pub mod job;
 pub mod judgement;
 mod managed;
+pub mod measurement;
 pub mod merge;
 pub mod migrate;
 pub mod news;

@@ -23,6 +23,7 @@ const LEFT_OUT: &[&str] = &[
     "job",
     "job_key",
     "job_line",
+    "measurement",
     // It is made again by a click.
     "similar_report",
     "similar_pair",

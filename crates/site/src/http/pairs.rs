@@ -180,6 +180,7 @@ impl Fixture {
     async fn new(db: &Db, blobs: &Blobs, passwords: &Passwords, group: usize) -> Fixture {
         let app = app(db, blobs, passwords);
         let runner = JobRunner {
+            measures_elsewhere: false,
             app: app.clone(),
             builder: Builder::default(),
             suites: Suites::builtin(),

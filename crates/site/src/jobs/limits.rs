@@ -1,24 +1,38 @@
 //! Time limits derived from the run times of the model solution.
 //!
 //! The times are measured where submissions are judged: on the CPU of a worker, which waits in the
-//! meantime.
+//! meantime, or by a worker on another machine.
 
+use super::packages::solution;
 use super::{JobError, Running};
+use crate::core::verdict::Verdict;
 use crate::cpus;
+use crate::db::measurement::{self, NewMeasurement, State};
+use crate::db::problem::Version;
+use millibox_fleet::result::Outcome;
 use millibox_judge::judge::{Event, Machine};
-use millibox_setter::limits;
+use millibox_package::model::Submission;
+use millibox_setter::MachineError;
+use millibox_setter::limits::{self, Measured, Needed};
 use std::cell::Cell;
+use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a measuring checks whether a submission to a contest waits for its CPU.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a job looks for the result of a worker.
+const RESULT_INTERVAL: Duration = Duration::from_millis(300);
 
 impl Running<'_> {
     pub(super) fn reset_limits(&self, id: i64) -> Result<(), JobError> {
         let (version, unpacked) = self.unpack(id)?;
         self.say(format!("version {}: measuring", version.number));
-        let report = self.on_judging_cpu(&unpacked.root);
+        let report = match self.runner.measures_elsewhere {
+            false => self.on_judging_cpu(&unpacked.root),
+            true => self.by_workers(&version, &unpacked.root),
+        };
         self.check()?;
         let report = report?;
         for test in &report.tests {
@@ -33,7 +47,85 @@ impl Running<'_> {
         self.add_changed(&version, id, &unpacked.root, note)
     }
 
-    fn on_judging_cpu(&self, root: &std::path::Path) -> Result<limits::Report, JobError> {
+    fn by_workers(&self, version: &Version, root: &Path) -> Result<limits::Report, JobError> {
+        let mut failed = None;
+        let report = limits::limits_by(root, true, &mut |_, submission| {
+            self.by_worker(version, submission).map_err(|error| {
+                failed = Some(error);
+                MachineError::Stopped.into()
+            })
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(report?),
+        }
+    }
+
+    /// Lets a worker measure a submission.
+    fn by_worker(&self, version: &Version, submission: &Submission) -> Result<Measured, JobError> {
+        let failed = |reason: String| JobError::Measuring {
+            submission: submission.name.clone(),
+            reason,
+        };
+        let solution = solution(&self.app().languages, submission);
+        let solution = solution.map_err(|fault| failed(fault.to_string()))?;
+        let new = NewMeasurement {
+            job: self.job.id,
+            version: version.id,
+            language: &solution.language,
+            model_name: &solution.name,
+            file_name: &solution.file_name,
+            content: &solution.content,
+        };
+        let db = &self.app().db;
+        let id = self.block_on(measurement::insert(db, &new))?;
+        self.app().queue.wake();
+        self.say(format!("{}: waiting for a worker", submission.name));
+        let measured = self.measured(id);
+        // Without the row, a worker loses its lease.
+        let removed = self.block_on(async {
+            let mut tx = db.begin().await?;
+            measurement::delete(&mut tx, id).await?;
+            tx.commit_aside().await
+        });
+        let outcome = measured?.map_err(failed)?;
+        removed?;
+        if outcome.verdict != Verdict::Accepted {
+            return Err(failed(outcome.verdict.text().replace('_', " ")));
+        }
+        let tests = outcome.protocol.tests.into_iter();
+        let needed = tests.filter_map(|test| {
+            let needed = Needed {
+                cpu_time: Duration::from_nanos(test.cpu_time_ns?),
+                memory: test.memory_bytes?,
+            };
+            Some((test.name, needed))
+        });
+        let needed: HashMap<_, _> = needed.collect();
+        self.say(format!(
+            "{}: measured {} tests",
+            submission.name,
+            needed.len()
+        ));
+        Ok(Measured::Accepted(needed))
+    }
+
+    /// Waits for the outcome of a measurement, or for the reason why it has failed.
+    fn measured(&self, id: i64) -> Result<Result<Outcome, String>, JobError> {
+        loop {
+            self.check()?;
+            let found = self.block_on(measurement::by_id(&self.app().db, id))?;
+            let found = found.ok_or(JobError::Lost)?;
+            let result = found.result.unwrap_or_default();
+            match found.state {
+                State::Queued | State::Running => std::thread::sleep(RESULT_INTERVAL),
+                State::Done => return Ok(Ok(serde_json::from_str(&result)?)),
+                State::Failed => return Ok(Err(result)),
+            }
+        }
+    }
+
+    fn on_judging_cpu(&self, root: &Path) -> Result<limits::Report, JobError> {
         loop {
             let reserved = self.runner.turns.reserve();
             // The job may have been cancelled while it waited.
@@ -58,7 +150,7 @@ impl Running<'_> {
     fn measure(
         &self,
         machine: &Machine,
-        root: &std::path::Path,
+        root: &Path,
         makes_way: &AtomicBool,
     ) -> Result<limits::Report, JobError> {
         let (suites, cache) = (self.runner.suites.clone(), self.runner.cache.clone());

@@ -92,6 +92,14 @@ pub enum JobError {
     /// The database has failed.
     #[error(transparent)]
     Database(#[from] DbError),
+    /// A worker could not measure a submission.
+    #[error("{submission} cannot be measured: {reason}")]
+    Measuring {
+        /// The name of the submission.
+        submission: String,
+        /// The reason.
+        reason: String,
+    },
     /// A file of the package cannot be read or written.
     #[error("a file of the package: {0}")]
     System(#[from] std::io::Error),
@@ -160,6 +168,8 @@ pub struct JobRunner {
     pub cpus: Vec<usize>,
     /// The turns on the CPUs that judge, for measuring.
     pub turns: Arc<Turns>,
+    /// Whether workers on other machines measure, because only they judge.
+    pub measures_elsewhere: bool,
 }
 
 /// A job that runs.

@@ -99,7 +99,10 @@ fn describe(
     Ok(package)
 }
 
-fn solution(installed: &[Language], one: &Submission) -> Result<Solution, SolutionFault> {
+pub(super) fn solution(
+    installed: &[Language],
+    one: &Submission,
+) -> Result<Solution, SolutionFault> {
     let [source] = &one.program.sources[..] else {
         return Err(SolutionFault::SeveralFiles);
     };

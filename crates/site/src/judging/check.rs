@@ -136,6 +136,7 @@ pub async fn task(
         lease_ms: u64::try_from(length.as_millis()).unwrap_or(u64::MAX),
         submission: 0,
         makes_way: false,
+        measures: false,
         language: (*language).to_owned(),
         model_name: None,
         file_name: (*file_name).to_owned(),

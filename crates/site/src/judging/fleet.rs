@@ -10,12 +10,13 @@
 
 use super::check::{self, CheckError};
 use super::live::Change;
-use super::queue::{Claimed, POLL_INTERVAL, QueueError};
+use super::queue::{self, Claimed, POLL_INTERVAL, QueueError};
 use crate::app::App;
 use crate::core::pool::Pool;
 use crate::core::time::Time;
 use crate::db::fleet_worker::{self, FleetWorker};
 use crate::db::judgement::{Held, Remote};
+use crate::db::measurement;
 use crate::db::probation;
 use crate::processes::news::Report;
 use async_nats::{Client, Message, Subscriber};
@@ -210,7 +211,9 @@ async fn claim(
         if let Some(Claimed { task, change }) = claimed {
             // The results of an earlier attempt.
             app.live.forget(task.lease.judgement);
-            app.live.changed(change);
+            if let Some(change) = change {
+                app.live.changed(change);
+            }
             return Ok(Reply::Task(Box::new(task)));
         }
         let now = Instant::now();
@@ -291,6 +294,53 @@ async fn of_check(app: &App, worker: &FleetWorker, request: Request) -> Result<R
     Ok(if is_done { Reply::Done } else { Reply::Lost })
 }
 
+/// The reply to a request that names the lease of a measurement.
+async fn of_measurement(
+    app: &App,
+    worker: &FleetWorker,
+    id: i64,
+    request: Request,
+) -> Result<Reply, ServeError> {
+    let db = &app.db;
+    let held = async |attempt| measurement::held(db, id, attempt, worker.id).await;
+    let is_done = match request {
+        Request::Part { lease, offset } => {
+            let Some(digest) = held(lease.attempt).await? else {
+                return Ok(Reply::Lost);
+            };
+            let bytes = part(app.blobs.path(&digest), offset).await?;
+            return Ok(Reply::Part { bytes });
+        }
+        Request::Show { from, tests, .. } => {
+            let tests = from.saturating_add(tests.len());
+            return Ok(Reply::Shown { tests });
+        }
+        Request::Renew { lease } | Request::SetInitial { lease, .. } => {
+            let until = Time::now().after(app.queue.lease());
+            held(lease.attempt).await?.is_some()
+                && measurement::renew(db, id, lease.attempt, until).await?
+        }
+        Request::Finish { lease, outcome } => {
+            let text = serde_json::to_string(&outcome).map_err(MessageError::from)?;
+            held(lease.attempt).await?.is_some()
+                && measurement::finish(db, id, lease.attempt, &text).await?
+        }
+        Request::Fail { lease, failure } => {
+            let worker = Some(worker.id);
+            let failed = measurement::fail(db, id, lease.attempt, worker, &failure.reason).await?;
+            app.queue.wake();
+            failed
+        }
+        Request::MakeWay { lease } => {
+            held(lease.attempt).await?.is_some()
+                && app.queue.is_urgent().await?
+                && measurement::make_way(db, id, lease.attempt).await?
+        }
+        _ => false,
+    };
+    Ok(if is_done { Reply::Done } else { Reply::Lost })
+}
+
 /// The reply to a request that names a lease.
 async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<Reply, ServeError> {
     let lease = match &request {
@@ -305,6 +355,9 @@ async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<R
             return Ok(Reply::Rejected(Rejection::Request));
         }
     };
+    if let Some(id) = queue::measurement_of(lease) {
+        return of_measurement(app, worker, id, request).await;
+    }
     if check::is_check(worker, lease) {
         return of_check(app, worker, request).await;
     }

@@ -9,10 +9,11 @@ use crate::blobs::Blobs;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::db::judgement::{self, CONTEST, Held, Remote};
-use crate::db::{Db, DbError, fault};
+use crate::db::{Db, DbError, fault, measurement};
 use crate::notifier::Notifier;
 use crate::processes::news::{News, Report};
 use crate::processes::outbox::Outbox;
+use millibox_fleet::class::Class;
 use millibox_fleet::digest::{Digest, DigestError};
 use millibox_fleet::queue::{Lease, Queue, Task};
 use millibox_fleet::result::{Failure, FailureKind, Outcome, Progress};
@@ -106,8 +107,17 @@ pub enum QueueError {
 pub struct Claimed {
     /// The task.
     pub task: Task,
-    /// The submission.
-    pub change: Change,
+    /// The submission, unless the task measures.
+    pub change: Option<Change>,
+}
+
+/// The first number of the leases of measurements, from which they count down. Judgements have
+/// positive numbers, and the checks of workers small negative ones.
+const MEASUREMENTS: i64 = -(1 << 40);
+
+/// The measurement of a lease, if it is one.
+pub fn measurement_of(lease: Lease) -> Option<i64> {
+    (lease.judgement < MEASUREMENTS).then(|| MEASUREMENTS - lease.judgement)
 }
 
 impl DatabaseQueue {
@@ -156,7 +166,12 @@ impl DatabaseQueue {
         };
         let claimed = judgement::claim_for(&self.db, worker, remote, Time::now(), lease);
         let Some(claimed) = claimed.await? else {
-            return Ok(None);
+            return match remote {
+                Some(remote) if remote.classes.contains(&Class::Contest) => {
+                    self.claim_measurement(remote, blobs).await
+                }
+                _ => Ok(None),
+            };
         };
         let change = Change {
             submission: claimed.submission_id,
@@ -179,6 +194,7 @@ impl DatabaseQueue {
             lease_ms: u64::try_from(self.lease.as_millis()).unwrap_or(u64::MAX),
             submission: claimed.submission_id,
             makes_way: claimed.priority < CONTEST,
+            measures: false,
             language: claimed.language,
             model_name: claimed.model_name,
             file_name: claimed.file_name,
@@ -186,7 +202,42 @@ impl DatabaseQueue {
             package: Digest::try_from(claimed.digest)?,
             package_bytes: bytes,
         };
-        Ok(Some(Claimed { task, change }))
+        Ok(Some(Claimed {
+            task,
+            change: Some(change),
+        }))
+    }
+
+    /// Leases a submission whose times are measured to a worker that judges contests, where its
+    /// limits will apply.
+    async fn claim_measurement(
+        &self,
+        remote: &Remote<'_>,
+        blobs: &Blobs,
+    ) -> Result<Option<Claimed>, QueueError> {
+        let lease = self.lease;
+        let claimed = measurement::claim(&self.db, remote.id, remote.languages, Time::now(), lease);
+        let Some(claimed) = claimed.await? else {
+            return Ok(None);
+        };
+        let metadata = tokio::fs::metadata(blobs.path(&claimed.digest)).await?;
+        let task = Task {
+            lease: Lease {
+                judgement: MEASUREMENTS - claimed.id,
+                attempt: claimed.attempt,
+            },
+            lease_ms: u64::try_from(lease.as_millis()).unwrap_or(u64::MAX),
+            submission: 0,
+            makes_way: true,
+            measures: true,
+            language: claimed.language,
+            model_name: Some(claimed.model_name),
+            file_name: claimed.file_name,
+            source: claimed.content,
+            package: Digest::try_from(claimed.digest)?,
+            package_bytes: metadata.len(),
+        };
+        Ok(Some(Claimed { task, change: None }))
     }
 
     /// Like [`DatabaseQueue::claim`] for a worker on another machine, but does not look into the
@@ -417,8 +468,10 @@ impl Queue for SiteQueue {
         let Some(Claimed { task, change }) = claimed else {
             return Ok(None);
         };
-        self.running().insert(task.lease, change);
-        self.live.changed(change);
+        if let Some(change) = change {
+            self.running().insert(task.lease, change);
+            self.live.changed(change);
+        }
         Ok(Some(task))
     }
 

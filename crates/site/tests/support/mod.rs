@@ -28,6 +28,21 @@ pub struct Site {
     directory: tempfile::TempDir,
     database: Option<String>,
     options: &'static [&'static str],
+    /// The message server and the worker that judges, if the site itself does not.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// What judges for a site if the variable `MILLIBOX_TEST_FLEET` is set.
+struct Elsewhere {
+    _nats: nats::Nats,
+    worker: Child,
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        let _ = self.worker.kill();
+        let _ = self.worker.wait();
+    }
 }
 
 /// A site that was started.
@@ -116,8 +131,11 @@ impl Site {
             std::fs::set_permissions(path, mode).expect("a readable file");
         }
         copy_programs(&["millibox-site", "millibox-supervisor"], directory.path());
-        let launched = launch(directory.path(), database.as_deref(), options);
-        Site {
+        let elsewhere = std::env::var_os("MILLIBOX_TEST_FLEET").is_some();
+        // Such a site is started again below, and only the second start has the options.
+        let first = if elsewhere { &[] } else { options };
+        let launched = launch(directory.path(), database.as_deref(), first);
+        let mut site = Site {
             child: launched.child,
             url: launched.url,
             setup: launched.setup,
@@ -125,7 +143,53 @@ impl Site {
             directory,
             database,
             options,
+            elsewhere: None,
+        };
+        if elsewhere {
+            site.judge_elsewhere();
         }
+        site
+    }
+
+    /// Starts the site again with a worker that judges for it.
+    fn judge_elsewhere(&mut self) {
+        for (name, arguments) in [("site", &["site"][..]), ("worker", &["add", "worker"])] {
+            let file = self.run(&["fleet"], arguments).output();
+            self.write_secret(&format!("{name}.key"), &file);
+        }
+        let rules = self.run(&["fleet"], &["rules"]).output();
+        let nats = nats::Nats::start(&self.path(""), &rules, false);
+        let own = [
+            "--nats",
+            &nats.url(),
+            "--nats-creds",
+            "site.key",
+            "--judge-here",
+            "no",
+        ];
+        let options = self.options.iter().chain(&own);
+        let options: Vec<&'static str> = options
+            .map(|option| &*Box::leak((*option).to_owned().into_boxed_str()))
+            .collect();
+        self.options = Box::leak(options.into_boxed_slice());
+        self.kill_and_restart();
+        let mut command = self.companion("millibox-worker");
+        let worker = command
+            .args(["--nats", &nats.url(), "--creds", "worker.key"])
+            .args([
+                "--cache",
+                "cache-of-worker",
+                "--slots",
+                "1",
+                "--backend",
+                "rlimit",
+            ])
+            .stdout(Stdio::null())
+            .spawn();
+        self.elsewhere = Some(Elsewhere {
+            _nats: nats,
+            worker: worker.expect("a worker"),
+        });
     }
 
     /// Sets the options with which the site is started again.
