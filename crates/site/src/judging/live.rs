@@ -101,7 +101,9 @@ impl Live {
     /// Adds results of tests to the progress of a judgement. Returns the number of results that are
     /// known; see [`Progress::add`].
     pub fn add_progress(&self, report: Report) -> usize {
-        self.outbox.put(News::Progress(report.clone()));
+        if self.outbox.is_open() {
+            self.outbox.put(News::Progress(report.clone()));
+        }
         self.add_reported(report)
     }
 

@@ -41,6 +41,11 @@ impl Outbox {
         })
     }
 
+    /// Whether another process may receive news.
+    pub fn is_open(&self) -> bool {
+        self.0.get().is_some()
+    }
+
     /// Puts news into the outbox. If it is full, the other processes learn that they have missed
     /// some.
     pub fn put(&self, news: News) {
