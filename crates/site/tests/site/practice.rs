@@ -180,7 +180,8 @@ fn virtual_participation_has_its_own_clock_and_row() {
         assert_eq!(bob.get(&editorial).status, 200, "only for the user");
         let sent = practise(&mut eve, &cup, RIGHT).1.expect("a page");
         eve.wait_for_result(&sent, "Accepted");
-        let page = eve.get(&path).body;
+        // The initial verdict is shown earlier than the row, which needs the final one.
+        let page = eve.wait_for(&path, row).body;
         for part in [row, "virtual</span>", "you would be in place 1"] {
             assert!(page.contains(part), "{part}: {page}");
         }
