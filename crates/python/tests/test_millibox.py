@@ -184,8 +184,14 @@ with millibox.Sandbox(backend=sys.argv[1]) as box:
     except KeyboardInterrupt:
         print("interrupted", box.run(["echo", "next"]).stdout, end="")
 """
+        # Shells let the commands that they start in the background ignore the signal.
+        def heed() -> None:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
         command = [sys.executable, "-c", script, BACKEND]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, preexec_fn=heed
+        ) as child:
             assert child.stdout is not None
             self.assertEqual(child.stdout.readline(), "begun\n")
             time.sleep(0.3)
