@@ -91,7 +91,7 @@ test-browser: ## test pages in Chromium (ARGS=share: one test; MILLIBOX_IMAGES=D
 	cargo build --locked --workspace --bin millibox --bin millibox-serve --bin millibox-site \
 		--bin millibox-stage --bin millibox-supervisor --test browser
 	MILLIBOX_IMAGES='$(abspath $(MILLIBOX_IMAGES))' \
-		cargo test --locked --workspace --test browser -- $(ARGS)
+		.ci/repeat cargo test --locked --workspace --test browser -- $(ARGS)
 
 test-all: ## run the tests, with all hostile programs
 	@$(MAKE) --no-print-directory test ARGS=--all
