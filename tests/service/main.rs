@@ -4,6 +4,7 @@ mod budget;
 mod clients;
 mod console;
 mod faults;
+mod fleet;
 mod go_judge;
 mod half_closed;
 mod judge0;

@@ -1,9 +1,11 @@
 //! A running `millibox serve`, and requests to it.
 
+use millibox_tests::nats::{self, Nats};
 use millibox_tests::{HANG_TIMEOUT, descendants, ends_within, executable, process_name};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -12,9 +14,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 const LANGUAGES: &str = "languages = ['bash', 'c', 'cpp', 'go', 'java', 'javascript', 'pascal', \
     'python3', 'rust', 'scripts']\n";
 
+/// With this environment variable, all tests send their requests through a front end.
+const FRONT: &str = "MILLIBOX_TEST_FRONT";
+
 /// A running service. Dropping the value stops the service.
 pub struct Server {
     child: Child,
+    /// The front end that relays the requests, and the NATS server.
+    _front: Option<(Fleet, Box<Server>)>,
     /// `http://HOST:PORT`.
     pub url: String,
     /// The backend that limits runs, such as `rlimit`.
@@ -57,6 +64,81 @@ pub fn backend() -> &'static [&'static str] {
     }
 }
 
+/// Adds what a service that runs programs needs on this machine.
+pub fn programs(mut command: Command, arguments: &[&str]) -> Command {
+    let caches = millibox_tests::cache_directory();
+    let names_backend = arguments.contains(&"--backend");
+    let backend = if names_backend { &[] } else { backend() };
+    command
+        .envs(caches.iter().map(|path| ("XDG_CACHE_HOME", path)))
+        .args(backend)
+        .args(arguments);
+    command
+}
+
+/// A NATS server, and the keys of services that meet there.
+pub struct Fleet {
+    pub nats: Nats,
+    pub directory: tempfile::TempDir,
+}
+
+/// The names of the front ends and executors of a fleet.
+const FRONTS: [&str; 2] = ["web", "web-2"];
+const EXECUTORS: [&str; 2] = ["box-1", "box-2"];
+
+impl Fleet {
+    /// Starts a NATS server, or returns `None` after reporting the test as skipped.
+    pub fn start() -> Option<Fleet> {
+        Fleet::start_with(false)
+    }
+
+    /// Like [`Fleet::start`], with or without TLS.
+    pub fn start_with(is_tls: bool) -> Option<Fleet> {
+        if let Err(reason) = nats::program() {
+            millibox_tests::skip(&reason);
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(format!("{name}.key"));
+        let run = |arguments: &[&str]| {
+            let mut command = Command::new(executable("millibox"));
+            let output = command.args(["serve", "fleet"]).args(arguments).output();
+            let output = output.expect("the command runs");
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        let mut rules = vec!["rules".to_owned()];
+        let fronts = FRONTS.map(|name| ("--front", name));
+        for (option, name) in fronts
+            .into_iter()
+            .chain(EXECUTORS.map(|name| ("--executor", name)))
+        {
+            std::fs::write(path(name), run(&["key", name])).expect("a key");
+            let private = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(path(name), private).expect("a private key");
+            rules.push(option.to_owned());
+            rules.push(path(name).display().to_string());
+        }
+        let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+        let nats = Nats::start(directory.path(), &run(&rules), is_tls);
+        Some(Fleet { nats, directory })
+    }
+
+    /// The file with a key.
+    pub fn key(&self, name: &str) -> PathBuf {
+        self.directory.path().join(format!("{name}.key"))
+    }
+
+    /// The command of a service with this name.
+    pub fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(executable("millibox"));
+        command
+            .args(["serve", "--nats", &self.nats.url(), "--nats-creds"])
+            .arg(self.key(name));
+        command
+    }
+}
+
 impl Server {
     /// Starts a service that serves only one dialect, or everything if the name is empty.
     pub fn start(dialect: &str) -> Server {
@@ -87,18 +169,27 @@ impl Server {
             false => LANGUAGES,
         };
         std::fs::write(file.path(), format!("{languages}{config}")).expect("a configuration file");
-        let caches = millibox_tests::cache_directory();
-        let names_backend = arguments.contains(&"--backend");
-        let backend = if names_backend { &[] } else { backend() };
-        Server::spawn(
-            Command::new(executable("millibox"))
-                .envs(caches.iter().map(|path| ("XDG_CACHE_HOME", path)))
-                .args(["serve", "--listen", &listen])
-                .args(backend)
-                .arg("--config")
-                .arg(file.path())
-                .args(arguments),
-        )
+        let config = ["--config".as_ref(), file.path().as_os_str()];
+        if std::env::var_os(FRONT).is_some()
+            && let Some(fleet) = Fleet::start()
+        {
+            let executor = fleet.command("box-1");
+            let mut server = Server::spawn(programs(executor, arguments).args(config));
+            let mut front = fleet.command("web");
+            front.args(["--front", "--listen", &listen]).args(config);
+            let front = Server::spawn(front.args(arguments));
+            server.url.clone_from(&front.url);
+            server._front = Some((fleet, Box::new(front)));
+            return server;
+        }
+        let mut command = Command::new(executable("millibox"));
+        command.args(["serve", "--listen", &listen]);
+        Server::spawn(programs(command, arguments).args(config))
+    }
+
+    /// Sends a signal to the process that was started.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        millibox_tests::kill(i32::try_from(self.pid()).expect("a pid"), signal);
     }
 
     /// Starts a service with this command, and waits until it serves.
@@ -113,13 +204,18 @@ impl Server {
             .read_line(&mut line)
             .expect("a line of the service");
         let words: Vec<&str> = line.split_whitespace().collect();
-        let ["serving", _, "on", url, backend, _] = words[..] else {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("the service printed {line:?}");
+        let (url, backend) = match words[..] {
+            ["serving", _, "on", url, backend, _] => (url, backend),
+            ["serving", "front", "ends", "as", _, backend, _] => ("", backend),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                panic!("the service printed {line:?}");
+            }
         };
         Server {
             child,
+            _front: None,
             url: url.to_owned(),
             backend: backend.trim_start_matches('(').to_owned(),
         }

@@ -16,6 +16,7 @@
 mod cache;
 mod client;
 mod files;
+pub mod nats;
 mod outcome;
 mod processes;
 mod random;

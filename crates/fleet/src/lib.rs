@@ -15,14 +15,20 @@
 //! | [`name`] | names of workers |
 //! | [`subject`] | the subjects of messages, and which subjects a worker may use |
 //! | [`message`] | requests of workers and their replies |
+//! | [`service`] | the subjects of execution services that share their work |
+//! | [`rules`] | the rules of a message server |
+//! | [`connection`] | the connection to a NATS server, and files with keys |
 #![forbid(unsafe_code)]
 
 pub mod class;
+pub mod connection;
 pub mod digest;
 pub mod introduction;
 pub mod message;
 pub mod name;
 pub mod queue;
 pub mod result;
+pub mod rules;
 pub mod score;
+pub mod service;
 pub mod subject;

@@ -1,4 +1,4 @@
-//! Names of workers.
+//! Names of workers, and of runners and front ends of the execution service.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -14,8 +14,8 @@ pub struct WorkerName(String);
 /// A text that is no name of a worker.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} is no name of a worker; use 1 to 32 lower-case letters, digits and hyphens, \
-     beginning with a letter"
+    "{text:?} is no name of a worker or service; use 1 to 32 lower-case letters, digits and \
+     hyphens, beginning with a letter"
 )]
 pub struct NameError {
     /// The text.

@@ -4,6 +4,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
+//! | `keys` | keys and rules of a fleet |
 //! | `parent` | the root process that exists if root starts the service |
 //! | `link` | the socket between that process and the service |
 //! | `privileges` | gives up root's privileges |
@@ -15,6 +16,7 @@
     reason = "they panic if the reader has closed the pipe"
 )]
 
+mod keys;
 mod link;
 mod parent;
 mod privileges;
@@ -25,7 +27,9 @@ use link::Link;
 use millibox::{Builder, Supervisor};
 use millibox_cli_support::failure::{Failure, exit_status, say};
 use millibox_cli_support::{machine, man, notify, usage};
+use millibox_fleet::connection::{Credentials, Server as NatsServer};
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
+use millibox_service::fleet::{Executor, Front, Membership};
 use millibox_service::{Config, Interfaces, Listen, Server, Sockets, Stage};
 use rustix::process::{Pid, geteuid};
 use std::os::fd::AsFd;
@@ -52,7 +56,8 @@ const PROGRAM: &str = "millibox serve";
     name = "millibox-serve",
     bin_name = "millibox serve",
     version,
-    max_term_width = 100
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true
 )]
 #[command(after_help = "\
 Examples:
@@ -65,6 +70,10 @@ Examples:
   Run a program:
     curl http://127.0.0.1:8080/v1/runs -d '{
       \"runtime\": \"python\", \"files\": {\"main.py\": {\"text\": \"print(6 * 7)\"}}}'
+
+  Run programs for front ends on other machines, and serve as such a front end:
+    millibox serve --nats tls://nats.example.org --nats-creds box-1.key
+    millibox serve --nats tls://nats.example.org --nats-creds web.key --front
 
 SIGTERM and Ctrl-C end the service when its running requests have ended.")]
 struct Cli {
@@ -88,8 +97,61 @@ struct Cli {
     /// Read the configuration from a TOML file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Take part in a fleet, whose machines meet at this NATS server: tls://HOST:PORT
+    ///
+    /// Without --front, the service is an executor: it runs programs for front ends. It then
+    /// listens only on the addresses that --listen or the configuration name.
+    #[arg(long, value_name = "URL", requires = "nats_creds")]
+    nats: Option<String>,
+    /// The file with name and key that `millibox serve fleet key` has printed
+    #[arg(long, value_name = "FILE", requires = "nats")]
+    nats_creds: Option<PathBuf>,
+    /// A file with certificates in PEM, which are trusted in addition to those of the system
+    #[arg(long, value_name = "FILE", requires = "nats")]
+    nats_ca: Option<PathBuf>,
+    /// Run no programs here, and relay requests to executors
+    #[arg(long, requires = "nats")]
+    front: bool,
     #[command(flatten)]
     machine: machine::Options,
+    #[command(subcommand)]
+    command: Option<keys::Command>,
+}
+
+/// How the service takes part in a fleet.
+enum Role {
+    /// It has no fleet.
+    Alone,
+    Executor(Membership),
+    Front(Membership),
+}
+
+impl Role {
+    /// Reads the key, which an unprivileged service may be unable to read later.
+    fn of(args: &Cli) -> Result<Role, Failure> {
+        let (Some(url), Some(path)) = (&args.nats, &args.nats_creds) else {
+            return Ok(Role::Alone);
+        };
+        let membership = Membership {
+            credentials: Credentials::read(path).map_err(Failure::option)?,
+            server: NatsServer {
+                url: url.clone(),
+                ca: args.nats_ca.clone(),
+            },
+        };
+        Ok(match args.front {
+            true => Role::Front(membership),
+            false => Role::Executor(membership),
+        })
+    }
+
+    fn bind(&self, config: &Config) -> Result<Sockets, Failure> {
+        let is_hidden = config.listen.is_empty() && config.unix_socket.is_none();
+        match self {
+            Role::Executor(_) if is_hidden => Ok(Sockets::none()),
+            _ => Sockets::bind(config).map_err(Failure::sandbox),
+        }
+    }
 }
 
 /// Values of `--log`.
@@ -104,7 +166,8 @@ enum LogForm {
 
 fn start_log(form: LogForm) {
     use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("MILLIBOX_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env("MILLIBOX_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("info,async_nats=warn"));
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
@@ -126,6 +189,9 @@ fn main() -> ExitCode {
 
 /// Started by root, this process starts the service as a child; see [`parent`].
 fn run(args: &Cli) -> Result<ExitCode, Failure> {
+    if let Some(command) = &args.command {
+        return keys::run(command).map(|()| ExitCode::SUCCESS);
+    }
     let user = geteuid()
         .is_root()
         .then(|| args.machine.user.unwrap_or(Supervisor::UNPRIVILEGED_IDS));
@@ -135,9 +201,10 @@ fn run(args: &Cli) -> Result<ExitCode, Failure> {
     match (user, parent_process()) {
         (None, _) => {
             start_log(args.log);
-            let sockets = Sockets::bind(&config).map_err(Failure::sandbox)?;
+            let role = Role::of(args)?;
+            let sockets = role.bind(&config)?;
             let cache = Cache::of_user().unwrap_or_else(|_| Cache::none());
-            serve(config, sockets, &builder, cache, Stage::open())
+            serve(role, config, sockets, &builder, cache, Stage::open())
         }
         (Some(user), None) => {
             let builder = builder.user(user.0, user.1);
@@ -145,7 +212,8 @@ fn run(args: &Cli) -> Result<ExitCode, Failure> {
         }
         (Some(user), Some(parent)) => {
             start_log(args.log);
-            let sockets = Sockets::bind(&config).map_err(Failure::sandbox)?;
+            let role = Role::of(args)?;
+            let sockets = role.bind(&config)?;
             sockets.give_to(user.0, user.1).map_err(Failure::sandbox)?;
             if let Some(directory) = &config.files.directory {
                 make_directory(directory, user)?;
@@ -165,7 +233,7 @@ fn run(args: &Cli) -> Result<ExitCode, Failure> {
             };
             let cache = cache.unwrap_or_else(|_| Cache::none());
             let builder = builder.launcher(Arc::new(Link::new(socket)));
-            serve(config, sockets, &builder, cache, stage)
+            serve(role, config, sockets, &builder, cache, stage)
         }
     }
 }
@@ -212,6 +280,7 @@ fn make_directory(path: &Path, (uid, gid): (u32, u32)) -> Result<(), Failure> {
 
 /// Serves until a signal arrives.
 fn serve(
+    role: Role,
     config: Config,
     sockets: Sockets,
     builder: &Builder,
@@ -222,46 +291,112 @@ fn serve(
         .enable_all()
         .build()
         .map_err(|error| Failure::sandbox(format!("cannot start threads: {error}")))?;
+    let result = match role {
+        Role::Front(membership) => runtime.block_on(serve_front(config, sockets, &membership)),
+        Role::Alone => serve_programs(&runtime, None, config, sockets, builder, cache, stage),
+        Role::Executor(membership) => {
+            let membership = Some(&membership);
+            serve_programs(&runtime, membership, config, sockets, builder, cache, stage)
+        }
+    };
+    // Do not wait for a judge on a thread for blocking work.
+    runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+/// A token that is cancelled when SIGTERM or SIGINT arrives. Must be called in the runtime.
+fn stopped() -> Result<CancellationToken, Failure> {
+    let stop = CancellationToken::new();
+    let failed = |error: std::io::Error| Failure::sandbox(format!("cannot catch signals: {error}"));
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let stopped = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        stopped.cancel();
+    });
+    Ok(stop)
+}
+
+/// A line for each address. `what` describes the service.
+fn lines(addresses: &[Listen], unix_socket: Option<&Path>, what: &str) -> Vec<String> {
+    let mut lines: Vec<String> = addresses
+        .iter()
+        .map(|listen| {
+            let dialect = listen.dialect.map(|dialect| dialect.name());
+            let served = dialect.unwrap_or("everything");
+            format!("serving {served} on http://{} ({what})", listen.address)
+        })
+        .collect();
+    if let Some(path) = unix_socket {
+        let path = path.display();
+        lines.push(format!("serving everything on unix:{path} ({what})"));
+    }
+    lines
+}
+
+/// Relays requests to executors.
+async fn serve_front(
+    config: Config,
+    sockets: Sockets,
+    membership: &Membership,
+) -> Result<(), Failure> {
+    let stop = stopped()?;
+    let front = Front::start(config, sockets, membership).await;
+    let front = front.map_err(Failure::sandbox)?;
+    let lines = lines(&front.addresses(), front.unix_socket(), "front end");
+    say(lines.join("\n"))?;
+    notify::ready();
+    front.serve(stop).await;
+    Ok(())
+}
+
+/// Runs programs for clients and, as a member of a fleet, for front ends.
+fn serve_programs(
+    runtime: &tokio::runtime::Runtime,
+    membership: Option<&Membership>,
+    config: Config,
+    sockets: Sockets,
+    builder: &Builder,
+    cache: Cache,
+    stage: Option<Stage>,
+) -> Result<(), Failure> {
     let interfaces = Interfaces::start(config, builder, cache, stage).map_err(Failure::sandbox)?;
-    let result = runtime.block_on(async {
+    runtime.block_on(async {
         // A signal may come as soon as the addresses are known.
-        let stop = CancellationToken::new();
-        let failed =
-            |error: std::io::Error| Failure::sandbox(format!("cannot catch signals: {error}"));
-        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        let stopped = stop.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+        let stop = stopped()?;
+        let executor = match membership {
+            None => None,
+            Some(membership) => {
+                let joined = Executor::join(&interfaces, membership).await;
+                Some(joined.map_err(Failure::sandbox)?)
             }
-            stopped.cancel();
-        });
+        };
         let server = Server::new(interfaces.clone(), sockets).map_err(Failure::sandbox)?;
-        let mut lines: Vec<String> = server
-            .addresses()
-            .iter()
-            .map(|listen| {
-                let dialect = listen.dialect.map(|dialect| dialect.name());
-                let what = dialect.unwrap_or("everything");
-                let (address, backend) = (listen.address, interfaces.backend());
-                format!("serving {what} on http://{address} ({backend} backend)")
-            })
-            .collect();
-        if let Some(path) = server.unix_socket() {
-            let (path, backend) = (path.display(), interfaces.backend());
-            lines.push(format!(
-                "serving everything on unix:{path} ({backend} backend)"
-            ));
+        let what = format!("{} backend", interfaces.backend());
+        let mut lines = lines(&server.addresses(), server.unix_socket(), &what);
+        if let Some(membership) = membership {
+            let name = membership.credentials.name();
+            lines.push(format!("serving front ends as {name} ({what})"));
         }
         // One write, because a reader may close the pipe after the first line.
         say(lines.join("\n"))?;
         notify::ready();
-        server.serve(stop).await;
-        Ok(ExitCode::SUCCESS)
-    });
-    // Do not wait for a judge on a thread for blocking work.
-    runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
-    result
+        let Some(executor) = executor else {
+            server.serve(stop).await;
+            return Ok(());
+        };
+        let drained = CancellationToken::new();
+        let draining = async {
+            stop.cancelled().await;
+            executor.drain().await;
+            drained.cancel();
+        };
+        tokio::join!(server.serve(drained.clone()), draining);
+        executor.leave().await;
+        Ok(())
+    })
 }

@@ -12,13 +12,13 @@ pub use origin::Origin;
 pub use origin::OriginError;
 pub use peers::{GoJudgeConfig, Judge0Config, PistonConfig, PistonLimits};
 pub use requests::RequestsConfig;
-pub use served::ServedDialect;
 #[cfg(test)]
 pub use served::ServedDialectError;
+pub use served::{ServedDialect, dialect_of};
 pub use tmpfs::{TmpfsError, TmpfsOptions};
 
 use crate::core::program::RunLimits;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -95,7 +95,7 @@ pub struct Listen {
 }
 
 /// The interface of another service, which clients of that service can use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
     /// go-judge.

@@ -11,10 +11,11 @@
 //! | `samples` | the load of the last minutes |
 //! | `http` | listening, routing and the service's own interface, `/v1` |
 //! | `dialects` | interfaces of other services |
+//! | [`fleet`] | front ends without a sandbox, and executors behind a NATS server |
 //! | `console` | pages for people |
 //! | `fuzzing` | the parsers that `fuzz` calls |
 //!
-//! The modules are private. A caller reads a [`Config`], binds its [`Sockets`], starts the
+//! The other modules are private. A caller reads a [`Config`], binds its [`Sockets`], starts the
 //! [`Interfaces`], and serves them with a [`Server`].
 #![forbid(unsafe_code)]
 #![allow(
@@ -26,6 +27,7 @@ mod config;
 mod console;
 mod core;
 mod dialects;
+pub mod fleet;
 #[doc(hidden)]
 pub mod fuzzing;
 mod hex;

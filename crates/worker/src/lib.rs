@@ -17,9 +17,10 @@
 //! | [`connection`] | the connection to a NATS server, and files with keys |
 #![forbid(unsafe_code)]
 
+pub use millibox_fleet::connection;
+
 pub mod archive;
 pub mod calibration;
-pub mod connection;
 pub mod cpus;
 pub mod judging;
 pub mod log;

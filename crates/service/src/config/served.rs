@@ -4,44 +4,45 @@ use super::Dialect;
 use serde::Deserialize;
 use std::str::FromStr;
 
-/// The first path segments that the service and the dialects at the root use.
-const TAKEN: &[&str] = &[
-    "about",
-    "api",
-    "assets",
-    "authenticate",
-    "authorize",
-    "config",
-    "config_info",
-    "docs",
-    "file",
-    "get_metrics",
-    "get_metrics_function",
-    "get_prompt_by_id",
-    "get_prompts",
-    "healthz",
-    "isolate",
-    "languages",
-    "license",
-    "list_datasets",
-    "list_ids",
-    "metrics",
-    "openapi.json",
-    "readyz",
-    "run",
-    "run_code",
-    "run_jupyter",
-    "statistics",
-    "status",
-    "statuses",
-    "stream",
-    "submissions",
-    "submit",
-    "system_info",
-    "v1",
-    "version",
-    "workers",
-    "ws",
+/// The first path segments that the service and the dialects at the root use. Errors of a front end
+/// have the form of the dialect.
+const TAKEN: &[(&str, Option<Dialect>)] = &[
+    ("about", Some(Dialect::Judge0)),
+    ("api", Some(Dialect::Piston)),
+    ("assets", None),
+    ("authenticate", Some(Dialect::Judge0)),
+    ("authorize", Some(Dialect::Judge0)),
+    ("config", Some(Dialect::GoJudge)),
+    ("config_info", Some(Dialect::Judge0)),
+    ("docs", None),
+    ("file", Some(Dialect::GoJudge)),
+    ("get_metrics", Some(Dialect::SandboxFusion)),
+    ("get_metrics_function", Some(Dialect::SandboxFusion)),
+    ("get_prompt_by_id", Some(Dialect::SandboxFusion)),
+    ("get_prompts", Some(Dialect::SandboxFusion)),
+    ("healthz", None),
+    ("isolate", Some(Dialect::Judge0)),
+    ("languages", Some(Dialect::Judge0)),
+    ("license", Some(Dialect::Judge0)),
+    ("list_datasets", Some(Dialect::SandboxFusion)),
+    ("list_ids", Some(Dialect::SandboxFusion)),
+    ("metrics", None),
+    ("openapi.json", None),
+    ("readyz", None),
+    ("run", Some(Dialect::GoJudge)),
+    ("run_code", Some(Dialect::SandboxFusion)),
+    ("run_jupyter", Some(Dialect::SandboxFusion)),
+    ("statistics", Some(Dialect::Judge0)),
+    ("status", None),
+    ("statuses", Some(Dialect::Judge0)),
+    ("stream", Some(Dialect::GoJudge)),
+    ("submissions", Some(Dialect::Judge0)),
+    ("submit", Some(Dialect::SandboxFusion)),
+    ("system_info", Some(Dialect::Judge0)),
+    ("v1", None),
+    ("version", Some(Dialect::GoJudge)),
+    ("workers", Some(Dialect::Judge0)),
+    ("ws", Some(Dialect::GoJudge)),
 ];
 
 /// A dialect served alongside the service's own interface, as `DIALECT` or `DIALECT=/PREFIX`.
@@ -119,13 +120,26 @@ fn check_prefix(dialect: Dialect, prefix: &str) -> Result<(), ServedDialectError
     if segment.is_empty() || !segment.chars().all(is_usable) {
         return Err(ServedDialectError::Prefix(prefix.to_owned()));
     }
-    if TAKEN.contains(&segment) {
+    if TAKEN.iter().any(|(taken, _)| *taken == segment) {
         return Err(ServedDialectError::Taken(prefix.to_owned()));
     }
     if dialect == Dialect::GoJudgeGrpc {
         return Err(ServedDialectError::Grpc);
     }
     Ok(())
+}
+
+/// The dialect to which a path belongs at an address that serves everything.
+pub fn dialect_of(path: &str, served: &[ServedDialect]) -> Option<Dialect> {
+    let segment = path.trim_start_matches('/').split('/').next()?;
+    let below = |one: &&ServedDialect| {
+        let prefix = one.prefix.as_deref();
+        prefix.is_some_and(|prefix| prefix.trim_start_matches('/') == segment)
+    };
+    match served.iter().find(below) {
+        Some(served) => Some(served.dialect),
+        None => TAKEN.iter().find(|(taken, _)| *taken == segment)?.1,
+    }
 }
 
 #[cfg(test)]
@@ -149,5 +163,22 @@ mod tests {
         let taken = ServedDialectError::Taken(owned("/v1"));
         assert_eq!(mistake("judge0=/v1"), taken);
         assert_eq!(mistake("go-judge-grpc=/g"), ServedDialectError::Grpc);
+    }
+
+    #[test]
+    fn paths_belong_to_dialects() {
+        let served = ["judge0".parse().unwrap(), "piston=/p".parse().unwrap()];
+        for (path, dialect) in [
+            ("/run", Some(Dialect::GoJudge)),
+            ("/api/v2/execute", Some(Dialect::Piston)),
+            ("/p/api/v2/execute", Some(Dialect::Piston)),
+            ("/submissions/", Some(Dialect::Judge0)),
+            ("/run_code", Some(Dialect::SandboxFusion)),
+            ("/v1/runs", None),
+            ("/", None),
+            ("/unknown", None),
+        ] {
+            assert_eq!(dialect_of(path, &served), dialect, "{path}");
+        }
     }
 }

@@ -12,6 +12,7 @@
 //! | `content` | gives runs the content of files |
 //! | `compare` | comparison of output with the expected output |
 //! | `files` | stored files, named by their content |
+//! | `ids` | ids that name their executor |
 //! | `judging` | a submission to a problem package |
 //! | `program` | a program on several inputs |
 //! | `queue` | which waiting request runs next, and which is refused |
@@ -28,6 +29,7 @@ mod content;
 pub mod engine;
 pub mod execution;
 pub mod files;
+pub mod ids;
 pub mod judging;
 pub mod plan;
 pub mod program;

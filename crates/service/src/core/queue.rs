@@ -223,6 +223,15 @@ impl Queue {
         self.shared.state().load
     }
 
+    /// Requests that end in a second while others wait, or 0 if that is not known.
+    pub fn rate(&self) -> f64 {
+        let state = self.shared.state();
+        match state.load.queued {
+            0 => 0.0,
+            _ => state.rate(),
+        }
+    }
+
     /// Refuses all waiting requests and all new ones.
     pub fn drain(&self) {
         let mut state = self.shared.state();

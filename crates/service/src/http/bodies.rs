@@ -13,6 +13,7 @@ use crate::core::queue::ClientId;
 use crate::core::share::Claim;
 use crate::dialects::judge0;
 use crate::service::Service;
+use crate::tokens::Tokens;
 use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -39,7 +40,7 @@ const FORM_ROUTE: &str = "/judgings";
 /// The number of WebSockets that the pool has room for, even if it is small.
 const MIN_SOCKETS: u64 = 32;
 /// The client of requests without a valid token.
-const STRANGER: ClientId = ClientId::MAX;
+pub const STRANGER: ClientId = ClientId::MAX;
 
 /// Counts the values of a JSON document that arrives in pieces.
 #[derive(Debug, Default)]
@@ -218,7 +219,7 @@ pub async fn bound(
     next: Next,
 ) -> Response {
     let (head, body) = request.into_parts();
-    let client = client(&service, &head);
+    let client = client(&service.tokens, &head);
     if client == STRANGER && service.tokens.are_required() {
         // Every handler checks the token before it needs the body. So the body is neither read nor
         // charged, and strangers cannot use up the pool.
@@ -234,7 +235,7 @@ pub async fn bound(
     // A body beyond the maximum is rejected without being read.
     let charged = length.map_or(0, |length| length.min(max_bytes));
     let Some(place) = service.bodies.take(client, charged) else {
-        return overloaded(dialect);
+        return overloaded(dialect, &BodyError::Share);
     };
     let (known, growing) = match length {
         Some(_) => (Some(place), None),
@@ -251,7 +252,7 @@ pub async fn bound(
 
 /// The client whose share a body uses. The handler checks the token again, and how the client sent
 /// it.
-fn client(service: &Service, head: &Parts) -> ClientId {
+pub fn client(tokens: &Tokens, head: &Parts) -> ClientId {
     let text = |name: &str| head.headers.get(name)?.to_str().ok();
     let authorization = text(AUTHORIZATION.as_str()).unwrap_or_default().trim();
     let last = authorization.rsplit(' ').next().unwrap_or_default();
@@ -277,7 +278,7 @@ fn client(service: &Service, head: &Parts) -> ClientId {
         .into_iter()
         .flatten()
         .chain(parameters.iter().map(String::as_str))
-        .find_map(|token| service.tokens.client(Some(token)).ok())
+        .find_map(|token| tokens.client(Some(token)).ok())
         .map_or(STRANGER, |client| client.id)
 }
 
@@ -297,10 +298,10 @@ pub fn socket(
     Some((place, largest))
 }
 
-/// The answer that makes clients of an interface try again later.
-fn overloaded(dialect: Option<Dialect>) -> Response {
+/// The response that makes clients of an interface try again later.
+pub fn overloaded(dialect: Option<Dialect>, reason: &dyn std::error::Error) -> Response {
     let later = [(RETRY_AFTER, HeaderValue::from_static("1"))];
-    let message = BodyError::Share.to_string();
+    let message = reason.to_string();
     match dialect {
         None => problem::share_used(message).into_response(),
         Some(Dialect::GoJudge) => {

@@ -64,10 +64,7 @@ pub fn with_layers(
         .make_span_with(span)
         .on_response(DefaultOnResponse::new().level(Level::DEBUG))
         .on_failure(DefaultOnFailure::new().level(Level::DEBUG));
-    let speed = match dialect {
-        Some(Dialect::GoJudgeGrpc) => STREAM_SPEED,
-        _ => SPEED,
-    };
+    let speed = speed_of(dialect);
     let layers = ServiceBuilder::new()
         .layer(SetRequestIdLayer::x_request_id(NumberRequests::default()))
         .layer(trace)
@@ -80,8 +77,16 @@ pub fn with_layers(
     routes.layer(layers)
 }
 
+/// The speed at which bodies must arrive at an address.
+pub fn speed_of(dialect: Option<Dialect>) -> Speed {
+    match dialect {
+        Some(Dialect::GoJudgeGrpc) => STREAM_SPEED,
+        _ => SPEED,
+    }
+}
+
 /// Fails bodies that arrive too slowly.
-async fn pace(State(speed): State<Speed>, request: Request<Body>, next: Next) -> Response {
+pub async fn pace(State(speed): State<Speed>, request: Request<Body>, next: Next) -> Response {
     next.run(millibox_web::body::pace(request, speed).0).await
 }
 

@@ -23,6 +23,7 @@
 use super::problem;
 use crate::config::Origin;
 use crate::service::Service;
+use crate::tokens::Tokens;
 use axum::extract::{Request, State};
 use axum::http::header::{ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, UPGRADE};
 use axum::http::uri::Authority;
@@ -35,37 +36,44 @@ use std::sync::Arc;
 /// Rejects a request that was sent to a foreign name, and a request that may run something if a
 /// page of another site sent it.
 pub async fn guard(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    match rejection(&request, &service.tokens, &service.config.trusted_origins) {
+        Some(rejection) => rejection,
+        None => next.run(request).await,
+    }
+}
+
+/// The response to a request that is rejected.
+pub fn rejection(request: &Request, tokens: &Tokens, trusted: &[Origin]) -> Option<Response> {
     let headers = request.headers();
-    let trusted = &service.config.trusted_origins;
-    if service.tokens.are_required() {
-        return next.run(request).await;
+    if tokens.are_required() {
+        return None;
     }
     let host = request.uri().authority().map(Authority::as_str);
     let host = host.or_else(|| Some(headers.get(HOST)?.to_str().unwrap_or_default()));
     let trusted_names = trusted.iter().map(|origin| origin.as_str());
     if !host.is_none_or(|host| is_own_name(host, trusted_names)) {
-        return problem::new(
+        let rejection = problem::new(
             StatusCode::FORBIDDEN,
             "cross_site",
             "The request was sent to a name that is not known to be that of this service",
             "use an address or `localhost`, add `http://NAME` to `trusted_origins` in the \
              configuration, or give the service tokens",
-        )
-        .into_response();
+        );
+        return Some(rejection.into_response());
     }
     if is_harmless(request.method(), headers)
         || is_own_page(headers, |origin| is_trusted(trusted, origin))
     {
-        return next.run(request).await;
+        return None;
     }
-    problem::new(
+    let rejection = problem::new(
         StatusCode::FORBIDDEN,
         "cross_site",
         "A page of another site sent this request",
         "add the origin of the page to `trusted_origins` in the configuration, or give the \
          service tokens",
-    )
-    .into_response()
+    );
+    Some(rejection.into_response())
 }
 
 /// Whether a page of this origin may read the responses to its requests.

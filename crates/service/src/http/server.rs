@@ -6,6 +6,7 @@ use super::sockets::{SocketFile, Sockets};
 use crate::config::{Dialect, Listen};
 use crate::core::share::{Bound, Claim, Pool};
 use crate::interfaces::Interfaces;
+use axum::extract::Request;
 use millibox_web::listen::{Admission, Patience, Permit, Protocol};
 use millibox_web::network::customer;
 use std::net::IpAddr;
@@ -34,23 +35,7 @@ impl Server {
     /// # Errors
     /// The runtime cannot watch one of the sockets.
     pub fn new(interfaces: Arc<Interfaces>, sockets: Sockets) -> Result<Server, ServerError> {
-        let mut listeners = Vec::new();
-        for (listen, listener) in sockets.listeners {
-            let address = listen.address;
-            let listener = TcpListener::from_std(listener)
-                .map_err(|error| ServerError::Bind { address, error })?;
-            listeners.push((listen, listener));
-        }
-        let unix_listener = match sockets.unix {
-            None => None,
-            Some((file, listener)) => match UnixListener::from_std(listener) {
-                Ok(listener) => Some((file, listener)),
-                Err(error) => {
-                    let path = file.0.clone();
-                    return Err(ServerError::BindUnix { path, error });
-                }
-            },
-        };
+        let (listeners, unix_listener) = sockets.watched()?;
         Ok(Server {
             interfaces,
             listeners,
@@ -60,16 +45,12 @@ impl Server {
 
     /// The bound addresses, with the ports that the kernel chose.
     pub fn addresses(&self) -> Vec<Listen> {
-        let bound = |(listen, listener): &(Listen, TcpListener)| Listen {
-            address: listener.local_addr().unwrap_or(listen.address),
-            ..*listen
-        };
-        self.listeners.iter().map(bound).collect()
+        bound_addresses(&self.listeners)
     }
 
     /// The path of the Unix socket.
     pub fn unix_socket(&self) -> Option<&Path> {
-        self.unix_listener.as_ref().map(|(file, _)| &*file.0)
+        self.unix_listener.as_ref().map(|(file, _)| file.path())
     }
 
     /// Serves until `stop` is cancelled. Then waiting and new requests are refused, and running
@@ -117,6 +98,15 @@ impl Server {
     }
 }
 
+/// The addresses of listeners, with the ports that the kernel chose.
+pub fn bound_addresses(listeners: &[(Listen, TcpListener)]) -> Vec<Listen> {
+    let bound = |(listen, listener): &(Listen, TcpListener)| Listen {
+        address: listener.local_addr().unwrap_or(listen.address),
+        ..*listen
+    };
+    listeners.iter().map(bound).collect()
+}
+
 /// Refuses waiting requests, lets running ones end, and closes the connections.
 async fn drain(interfaces: &Interfaces, http: &millibox_web::listen::Server) {
     let service = interfaces.service();
@@ -134,22 +124,29 @@ async fn drain(interfaces: &Interfaces, http: &millibox_web::listen::Server) {
     http.close(FAREWELL).await;
 }
 
+/// The network of the client that has sent a request. `None` is the Unix socket.
+#[derive(Debug, Clone, Copy)]
+pub struct Network(pub Option<IpAddr>);
+
 /// The bounds on connections. No network can take all of them.
 #[derive(Debug)]
-struct Connections {
+pub struct Connections {
     permits: Arc<Semaphore>,
     /// Each network with its connections; all clients of the Unix socket count as one network.
     networks: Pool<Option<IpAddr>>,
 }
 
 /// The permit of a connection.
-struct ConnectionPermit {
+#[derive(Debug)]
+pub struct ConnectionPermit {
     _permit: Option<OwnedSemaphorePermit>,
+    network: Network,
     _share: Claim<Option<IpAddr>>,
 }
 
 impl Connections {
-    fn new(max_connections: usize) -> Connections {
+    /// The bounds for this number of connections.
+    pub fn new(max_connections: usize) -> Connections {
         Connections {
             permits: Arc::new(Semaphore::new(max_connections)),
             networks: Pool::new(Bound {
@@ -174,11 +171,17 @@ impl Admission for Connections {
         permit: Option<OwnedSemaphorePermit>,
         peer: Option<IpAddr>,
     ) -> Option<ConnectionPermit> {
+        let network = peer.map(customer);
         Some(ConnectionPermit {
             _permit: permit,
-            _share: self.networks.take(peer.map(customer), 1)?,
+            network: Network(network),
+            _share: self.networks.take(network, 1)?,
         })
     }
 }
 
-impl Permit for ConnectionPermit {}
+impl Permit for ConnectionPermit {
+    fn receive<B>(self: &Arc<ConnectionPermit>, request: &mut Request<B>) {
+        request.extensions_mut().insert(self.network);
+    }
+}

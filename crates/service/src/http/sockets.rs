@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use tokio::net::{TcpListener as TokioTcpListener, UnixListener as TokioUnixListener};
 
 /// Allows the user and the group to connect to the Unix socket.
 const SOCKET_MODE: u32 = 0o660;
@@ -39,13 +40,25 @@ pub enum ServerError {
 /// Bound addresses.
 #[derive(Debug)]
 pub struct Sockets {
-    pub(super) listeners: Vec<(Listen, TcpListener)>,
-    pub(super) unix: Option<(SocketFile, UnixListener)>,
+    listeners: Vec<(Listen, TcpListener)>,
+    unix: Option<(SocketFile, UnixListener)>,
 }
 
 /// The file of a Unix socket, which is removed when this value is dropped.
 #[derive(Debug)]
-pub(super) struct SocketFile(pub(super) PathBuf);
+pub struct SocketFile(PathBuf);
+
+impl SocketFile {
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// Bound addresses that the runtime watches.
+pub type Watched = (
+    Vec<(Listen, TokioTcpListener)>,
+    Option<(SocketFile, TokioUnixListener)>,
+);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
@@ -81,6 +94,36 @@ impl Sockets {
             listeners,
             unix: unix.transpose()?,
         })
+    }
+
+    /// No addresses, for a runner that only front ends reach.
+    pub fn none() -> Sockets {
+        Sockets {
+            listeners: Vec::new(),
+            unix: None,
+        }
+    }
+
+    /// Lets the runtime watch the sockets.
+    pub(crate) fn watched(self) -> Result<Watched, ServerError> {
+        let mut listeners = Vec::new();
+        for (listen, listener) in self.listeners {
+            let address = listen.address;
+            let listener = TokioTcpListener::from_std(listener)
+                .map_err(|error| ServerError::Bind { address, error })?;
+            listeners.push((listen, listener));
+        }
+        let unix_listener = match self.unix {
+            None => None,
+            Some((file, listener)) => match TokioUnixListener::from_std(listener) {
+                Ok(listener) => Some((file, listener)),
+                Err(error) => {
+                    let path = file.0.clone();
+                    return Err(ServerError::BindUnix { path, error });
+                }
+            },
+        };
+        Ok((listeners, unix_listener))
     }
 
     /// Gives the Unix socket to another user and group.

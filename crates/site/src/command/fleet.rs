@@ -9,9 +9,9 @@ use clap::Subcommand;
 use millibox_cli_support::failure::{Failure, answer};
 use millibox_fleet::introduction::Introduction;
 use millibox_fleet::name::WorkerName;
-use millibox_fleet::subject::{self, Permissions};
+use millibox_fleet::rules::{self, User};
+use millibox_fleet::subject;
 use millibox_worker::connection::Credentials;
-use std::fmt::Write;
 
 /// The name of the site's key. No worker may have it.
 const SITE: &str = "site";
@@ -74,7 +74,7 @@ async fn act(db: &Db, action: &Action) -> Result<(), Failure> {
         Action::Disable { name } => set_enabled(db, name, false).await,
         Action::List => list(db).await,
         Action::Site => site(db).await,
-        Action::Rules => rules(db).await,
+        Action::Rules => print_rules(db).await,
     }
 }
 
@@ -149,7 +149,7 @@ async fn site(db: &Db) -> Result<(), Failure> {
     answer(credentials.file().trim_end())
 }
 
-async fn rules(db: &Db) -> Result<(), Failure> {
+async fn print_rules(db: &Db) -> Result<(), Failure> {
     let key = setting::get(db, setting::FLEET_KEY).await;
     let Some(key) = key.map_err(Failure::sandbox)? else {
         return Err(Failure::option(
@@ -158,32 +158,19 @@ async fn rules(db: &Db) -> Result<(), Failure> {
     };
     let workers = fleet_worker::all(db).await.map_err(Failure::sandbox)?;
     let enabled = workers.iter().filter(|worker| worker.enabled);
-    let mut users = vec![user(SITE, &key, &subject::of_site())];
+    let mut users = vec![User {
+        name: SITE.to_owned(),
+        key,
+        permissions: subject::of_site(),
+    }];
     for worker in enabled {
         // Names were checked before they were stored.
         let name: WorkerName = worker.name.parse().map_err(Failure::sandbox)?;
-        let permissions = subject::of_worker(&name);
-        users.push(user(&worker.name, &worker.public_key, &permissions));
+        users.push(User {
+            permissions: subject::of_worker(&name),
+            name: worker.name.clone(),
+            key: worker.public_key.clone(),
+        });
     }
-    answer(format!(
-        "# Rules for nats-server, which `millibox site fleet rules` has printed.\n\
-         authorization {{\n  users: [\n{}  ]\n}}",
-        users.concat()
-    ))
-}
-
-/// The rules for one client. Names, keys and subjects contain no character with a meaning in the
-/// configuration of nats-server.
-fn user(name: &str, key: &str, permissions: &Permissions) -> String {
-    let mut text = format!("    # {name}\n    {{\n      nkey: \"{key}\"\n      permissions: {{\n");
-    for (what, subjects) in [
-        ("publish", &permissions.publish),
-        ("subscribe", &permissions.subscribe),
-    ] {
-        let quoted: Vec<String> = subjects.iter().map(|one| format!("\"{one}\"")).collect();
-        // Writing to a string never fails.
-        let _ = writeln!(text, "        {what}: [{}]", quoted.join(", "));
-    }
-    text.push_str("      }\n    }\n");
-    text
+    answer(rules::rules("millibox site fleet rules", &users))
 }

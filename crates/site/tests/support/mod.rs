@@ -1,9 +1,9 @@
 //! A running site, and headless browsers.
 
 pub mod contest;
-pub mod nats;
 pub mod postgres;
 
+pub use millibox_tests::nats;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Cursor, Read, Write};
 use std::net::TcpStream;

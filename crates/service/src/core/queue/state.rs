@@ -192,6 +192,18 @@ impl State {
         self.ended.push_back(Instant::now());
     }
 
+    /// Requests that end in a second, or 0 if that is not known.
+    pub(super) fn rate(&self) -> f64 {
+        let recent = self.ended.iter().filter(|ended| ended.elapsed() < RATE_AGE);
+        let times: Vec<_> = recent.collect();
+        match times.first() {
+            Some(first) if times.len() > 1 => {
+                times.len() as f64 / first.elapsed().as_secs_f64().max(0.001)
+            }
+            _ => 0.0,
+        }
+    }
+
     /// An estimate of the time until all waiting requests have been admitted, from the rate at
     /// which the last requests ended.
     pub(super) fn retry_after(&self) -> Duration {

@@ -1,5 +1,6 @@
 //! One job: its progress, its log of events and its answer.
 
+use crate::core::ids;
 use crate::core::queue::ClientId;
 use crate::hex::hex;
 use std::collections::VecDeque;
@@ -218,5 +219,6 @@ pub fn new_id(kind: JobKind) -> String {
     let mut bytes = [0; ID_BYTES];
     // getrandom(2) returns up to 256 bytes in one call, which no signal interrupts.
     let _ = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    ids::stamp(&mut bytes);
     format!("{prefix}{}", hex(&bytes))
 }

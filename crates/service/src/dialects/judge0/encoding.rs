@@ -67,6 +67,7 @@ pub fn date(time: SystemTime) -> String {
 pub fn new_token() -> Result<String, Errno> {
     let mut bytes = [0_u8; 16];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    crate::core::ids::stamp(&mut bytes);
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let digits = crate::hex::hex(&bytes);

@@ -3,26 +3,30 @@
 //! A key is an nkey: an Ed25519 key pair. Its owner signs a nonce of the server with the secret
 //! part, the seed, which never leaves the machine. No error and no `Debug` output contains a seed.
 
+use crate::name::WorkerName;
+use crate::subject;
 use async_nats::{Client, ConnectOptions, Event};
-use millibox_fleet::name::WorkerName;
-use millibox_fleet::subject;
 use nkeys::KeyPair;
 use std::fmt::{self, Debug};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// How long a request waits for its reply. A request for a task also waits for a task.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 /// How often the server must show that the connection works.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
+/// The number of received messages that an execution service keeps until it handles them. Further
+/// messages are lost, which ends the open requests.
+const SERVICE_MESSAGES: usize = 16 << 10;
 /// The rights on a file of users other than its owner.
 const OTHERS: u32 = 0o077;
 /// The maximum length of a file with a key.
 const MAX_FILE_BYTES: u64 = 4096;
 
-/// The name and the key of a worker or of the site.
+/// The name and the key of a worker, of the site, or of an execution service.
 #[derive(Clone)]
 pub struct Credentials {
     name: WorkerName,
@@ -57,8 +61,8 @@ pub enum CredentialsError {
     },
     /// It has a different form.
     #[error(
-        "{} does not have the form that `millibox site fleet` prints: a line `name: NAME` and a \
-         line `seed: SEED`", .path.display()
+        "{} does not have the form that `millibox site fleet` and `millibox serve fleet` print: a \
+         line `name: NAME` and a line `seed: SEED`", .path.display()
     )]
     Form {
         /// The file.
@@ -81,7 +85,7 @@ impl Credentials {
         Ok(Credentials { name, seed })
     }
 
-    /// Reads the file that `millibox site fleet` has printed.
+    /// Reads the file that `millibox site fleet` or `millibox serve fleet` has printed.
     ///
     /// # Errors
     /// The file cannot be read, can be read by other users, or has a different form.
@@ -201,11 +205,49 @@ impl Server {
         self.connect(options, connected).await
     }
 
+    /// Connects as an execution service. Returns at once, like [`Server::connect_site`]. The number
+    /// changes whenever messages may have been lost.
+    ///
+    /// # Errors
+    /// See [`Server::connect_site`].
+    pub async fn connect_service(
+        &self,
+        own: &Credentials,
+    ) -> Result<(Client, watch::Receiver<u64>), ConnectionError> {
+        let (losses, watched) = watch::channel(0);
+        let options = ConnectOptions::new()
+            .nkey(own.seed.clone())
+            .name(format!("millibox serve {}", own.name))
+            .subscription_capacity(SERVICE_MESSAGES)
+            .event_callback(move |event| {
+                report(&event);
+                if matches!(event, Event::Disconnected | Event::SlowConsumer(_)) {
+                    losses.send_modify(|number| *number += 1);
+                }
+                std::future::ready(())
+            });
+        Ok((self.connect_with(options).await?, watched))
+    }
+
     async fn connect(
         &self,
         options: ConnectOptions,
         connected: impl Fn() + Send + Sync + 'static,
     ) -> Result<Client, ConnectionError> {
+        let connected = Arc::new(connected);
+        let options = options.event_callback(move |event| {
+            let connected = connected.clone();
+            async move {
+                if matches!(event, Event::Connected) {
+                    connected();
+                }
+                report(&event);
+            }
+        });
+        self.connect_with(options).await
+    }
+
+    async fn connect_with(&self, options: ConnectOptions) -> Result<Client, ConnectionError> {
         let is_tls = self.url.starts_with("tls://");
         // An address with a password would show the password in messages.
         if !(is_tls || self.url.starts_with("nats://")) || self.url.contains('@') {
@@ -218,21 +260,11 @@ impl Server {
                     .to_owned(),
             });
         }
-        let connected = Arc::new(connected);
         let mut options = options
             .require_tls(is_tls)
             .request_timeout(Some(REQUEST_TIMEOUT))
             .ping_interval(PING_INTERVAL)
-            .retry_on_initial_connect()
-            .event_callback(move |event| {
-                let connected = connected.clone();
-                async move {
-                    if matches!(event, Event::Connected) {
-                        connected();
-                    }
-                    report(&event);
-                }
-            });
+            .retry_on_initial_connect();
         if let Some(ca) = &self.ca {
             options = options.add_root_certificates(ca.clone());
         }
