@@ -20,14 +20,16 @@ need := .ci/need cc=gcc
 
 .PHONY: help judge build site worker demo demo-fleet test test-all test-browser test-clients \
 	test-languages test-vm chaos fuzz lint prose docs audit miri sanitize bench install install-c \
-	uninstall dist image test-dist python types-python test-python clean
+	uninstall dist image test-dist test-reproducible python types-python test-python clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
-		printf 'make %-14s %s\n' "$$name" "$$what"; done
+		printf 'make %-17s %s\n' "$$name" "$$what"; done
 
 products := $(addprefix -p millibox-,cli ready serve site stage supervisor worker)
-cargo_build = RUSTC_WORKSPACE_WRAPPER='$(abspath .ci/rustc)' \
+# packaging/build has another wrapper: this path becomes part of the names of symbols.
+workspace_rustc = $(abspath .ci/rustc)
+cargo_build = RUSTC_WORKSPACE_WRAPPER='$(workspace_rustc)' \
 	cargo build --profile $(PROFILE) --locked $(products)
 
 judge: ## build command, supervisor and judge, without the service
@@ -246,31 +248,29 @@ uninstall: ## remove the installed commands and units
 			'$(DESTDIR)$(PREFIX)/$(name)')
 
 python := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
-# The paths of this machine do not become part of the executables.
-dist: export RUSTFLAGS = --remap-path-prefix=$(CURDIR)=/millibox \
-	--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
 dist: ## pack everything into dist: a Debian package, an archive, a wheel, symbols, checksums
 	@$(need) dpkg-deb=dpkg g++=g++ git=git python3=python3 xz=xz-utils
-	@$(MAKE) --no-print-directory build site worker
-	@$(MAKE) --no-print-directory python PROFILE=$(PROFILE)
-	@PROFILE=$(PROFILE) packaging/dist '$(built)'
-	@cp "$$(ls -t '$(python)'/*.whl | head -n 1)" dist && cd dist && \
-		sha256sum -- *.whl >>SHA256SUMS
+	@PROFILE=$(PROFILE) packaging/build
+	@PROFILE=$(PROFILE) packaging/dist
 
 image: ## pack an image for containers from the package of dist (needs root)
 	@$(need) debootstrap=debootstrap python3=python3
 	@packaging/image $(ARGS)
 
 test-dist: ## install the package of dist in a fresh Debian, use and purge it (needs root)
-	@$(need) debootstrap=debootstrap
+	@$(need) debootstrap=debootstrap python3=python3
 	@packaging/test-dist $(ARGS)
 
-# maturin and the tests run in a virtual environment. The wheel contains the executables.
+test-reproducible: ## build dist again in other directories, and compare the files
+	@packaging/test-reproducible
+
+# maturin and the tests run in a virtual environment. The wheel contains the executables, and the
+# name of maturin's version.
 packed := millibox millibox-stage millibox-supervisor libmillibox_ready.so
 python: judge ## build the Python package as a wheel in target/python
 	@$(need) python3=python3
 	@test -x '$(python)/venv/bin/maturin' || { python3 -m venv '$(python)/venv' && \
-		'$(python)/venv/bin/pip' install --quiet --disable-pip-version-check 'maturin>=1.9,<2'; }
+		'$(python)/venv/bin/pip' install --quiet --disable-pip-version-check maturin==1.16.0; }
 	install -D -m 755 -t crates/python/python/millibox/_bin $(packed:%=$(built)/%)
 	strip --strip-debug $(packed:%=crates/python/python/millibox/_bin/%)
 	'$(python)/venv/bin/maturin' build --locked --profile $(PROFILE) --out '$(python)' \
