@@ -17,17 +17,22 @@ const LIBRARIES: [(&str, &[&str]); 7] = [
     ("pthread", &["pthread"]),
     ("m", &["m"]),
     ("dl", &["dl"]),
-    ("c", &["c"]),
+    // On aarch64, libc.a needs functions of libgcc.a, and the linker reads each library once.
+    ("c", &["c", "gcc", "gcc_eh"]),
 ];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let is_gnu = variable("CARGO_CFG_TARGET_ENV") == "gnu";
-    let is_native = variable("HOST") == variable("TARGET");
+    // Cargo names the linker if its configuration does, as it must for another architecture.
+    let compiler = match std::env::var("RUSTC_LINKER") {
+        Ok(linker) => Some(linker),
+        Err(_) => (variable("HOST") == variable("TARGET")).then(|| "cc".to_owned()),
+    };
     // Sanitizers need shared libraries.
     let is_sanitized = variable("CARGO_ENCODED_RUSTFLAGS").contains("sanitizer=");
-    if !is_gnu || !is_native || is_sanitized || !are_installed() {
+    if !is_gnu || is_sanitized || !compiler.is_some_and(|compiler| are_installed(&compiler)) {
         return;
     }
     let out = variable("OUT_DIR");
@@ -36,7 +41,7 @@ fn main() {
             .iter()
             .map(|name| format!("-l:lib{name}.a"))
             .collect();
-        let script = format!("INPUT({})\n", names.join(" "));
+        let script = format!("GROUP({})\n", names.join(" "));
         std::fs::write(Path::new(&out).join(format!("lib{shared}.so")), script)
             .expect("write a linker script");
     }
@@ -49,13 +54,13 @@ fn main() {
 
 /// Whether the compiler finds all static libraries. Some distributions package them separately. If
 /// they are missing, the program is linked dynamically.
-fn are_installed() -> bool {
+fn are_installed(compiler: &str) -> bool {
     LIBRARIES
         .iter()
         .flat_map(|(_, replacements)| *replacements)
         .all(|name| {
             let file = format!("lib{name}.a");
-            let output = Command::new("cc")
+            let output = Command::new(compiler)
                 .arg(format!("-print-file-name={file}"))
                 .output();
             // The compiler prints only the name if it finds no such file.
