@@ -316,29 +316,25 @@ pub async fn held(db: &Db, id: i64, attempt: i64, remote: i64) -> Result<Option<
 
 /// Renews the lease of an attempt. Returns false if the worker has lost it.
 pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> {
-    let mut tx = db.begin().await?;
-    let renewed = tx
-        .execute(
+    let renewed = db
+        .execute_aside(
             "UPDATE judgement SET lease_until = $3
              WHERE id = $1 AND attempt = $2 AND state = 'running'",
             values![id, attempt, until],
         )
         .await?;
-    tx.commit().await?;
     Ok(renewed == 1)
 }
 
 /// Stores the initial verdict of an attempt. Returns false if the worker has lost its lease.
 pub async fn set_initial(db: &Db, id: i64, attempt: i64, verdict: Verdict) -> Result<bool> {
-    let mut tx = db.begin().await?;
-    let changed = tx
-        .execute(
+    let changed = db
+        .execute_aside(
             "UPDATE judgement SET initial_verdict = $3
              WHERE id = $1 AND attempt = $2 AND state = 'running'",
             values![id, attempt, verdict],
         )
         .await?;
-    tx.commit().await?;
     Ok(changed == 1)
 }
 

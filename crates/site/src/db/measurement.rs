@@ -3,7 +3,7 @@
 //! A job adds one measurement after another and waits for its result. A worker leases it as it
 //! leases a judgement.
 
-use super::{Db, Executor, Result, Tx, record, text_enum, values};
+use super::{Db, Executor, Result, record, text_enum, values};
 use crate::core::time::Time;
 use std::time::Duration;
 
@@ -145,31 +145,27 @@ pub async fn held(db: &Db, id: i64, attempt: i64, worker: i64) -> Result<Option<
     Ok(found.map(|found| found.digest))
 }
 
-/// Renews a lease.
-pub async fn renew(db: &Db, id: i64, attempt: i64, until: Time) -> Result<bool> {
-    let mut tx = db.begin().await?;
-    let renewed = tx
-        .execute(
-            "UPDATE measurement SET lease_until = $3
-             WHERE id = $1 AND attempt = $2 AND state = 'running'",
-            values![id, attempt, until],
+/// Renews a lease of a worker.
+pub async fn renew(db: &Db, id: i64, attempt: i64, worker: i64, until: Time) -> Result<bool> {
+    let renewed = db
+        .execute_aside(
+            "UPDATE measurement SET lease_until = $4
+             WHERE id = $1 AND attempt = $2 AND fleet_worker_id = $3 AND state = 'running'",
+            values![id, attempt, worker, until],
         )
         .await?;
-    tx.commit_aside().await?;
     Ok(renewed == 1)
 }
 
-/// Stores the outcome, as JSON.
-pub async fn finish(db: &Db, id: i64, attempt: i64, outcome: &str) -> Result<bool> {
-    let mut tx = db.begin().await?;
-    let finished = tx
-        .execute(
-            "UPDATE measurement SET state = 'done', result = $3, lease_until = NULL
-             WHERE id = $1 AND attempt = $2 AND state = 'running'",
-            values![id, attempt, outcome],
+/// Stores the outcome, as JSON, if the worker holds the lease.
+pub async fn finish(db: &Db, id: i64, attempt: i64, worker: i64, outcome: &str) -> Result<bool> {
+    let finished = db
+        .execute_aside(
+            "UPDATE measurement SET state = 'done', result = $4, lease_until = NULL
+             WHERE id = $1 AND attempt = $2 AND fleet_worker_id = $3 AND state = 'running'",
+            values![id, attempt, worker, outcome],
         )
         .await?;
-    tx.commit_aside().await?;
     Ok(finished == 1)
 }
 
@@ -181,9 +177,8 @@ pub async fn fail(
     worker: Option<i64>,
     reason: &str,
 ) -> Result<bool> {
-    let mut tx = db.begin().await?;
-    let failed = tx
-        .execute(
+    let failed = db
+        .execute_aside(
             "UPDATE measurement
              SET state = CASE WHEN failures + 1 >= $4 THEN 'failed'
                     WHEN failures + 1 < $4 THEN 'queued' END,
@@ -199,21 +194,18 @@ pub async fn fail(
             ],
         )
         .await?;
-    tx.commit_aside().await?;
     Ok(failed == 1)
 }
 
-/// Queues an attempt again, which is no failure.
-pub async fn make_way(db: &Db, id: i64, attempt: i64) -> Result<bool> {
-    let mut tx = db.begin().await?;
-    let queued = tx
-        .execute(
+/// Queues an attempt of a worker again, which is no failure.
+pub async fn make_way(db: &Db, id: i64, attempt: i64, worker: i64) -> Result<bool> {
+    let queued = db
+        .execute_aside(
             "UPDATE measurement SET state = 'queued', lease_until = NULL
-             WHERE id = $1 AND attempt = $2 AND state = 'running'",
-            values![id, attempt],
+             WHERE id = $1 AND attempt = $2 AND fleet_worker_id = $3 AND state = 'running'",
+            values![id, attempt, worker],
         )
         .await?;
-    tx.commit_aside().await?;
     Ok(queued == 1)
 }
 
@@ -227,7 +219,7 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<Measurement>> {
 }
 
 /// Removes a measurement, whose worker then loses its lease.
-pub async fn delete(tx: &mut Tx, id: i64) -> Result<u64> {
-    tx.execute("DELETE FROM measurement WHERE id = $1", values![id])
+pub async fn delete(db: &Db, id: i64) -> Result<u64> {
+    db.execute_aside("DELETE FROM measurement WHERE id = $1", values![id])
         .await
 }

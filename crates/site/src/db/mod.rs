@@ -270,6 +270,18 @@ impl Db {
         })
     }
 
+    /// Runs one statement in a transaction of its own, without an entry in the log. Returns the
+    /// number of rows that it changed.
+    ///
+    /// # Errors
+    /// The database rejects the statement or cannot be reached.
+    pub async fn execute_aside(&self, sql: &'static str, values: Vec<Value>) -> Result<u64> {
+        let mut tx = self.begin().await?;
+        let count = tx.execute(sql, values).await?;
+        tx.commit_aside().await?;
+        Ok(count)
+    }
+
     /// Copies an SQLite database to a new file while it is in use. Returns false for PostgreSQL.
     ///
     /// # Errors

@@ -65,19 +65,17 @@ pub async fn begin_check(db: &Db, worker: i64, now: Time, lease: Duration) -> Re
 
 /// Renews the lease of a check. Returns false if the worker does not hold it.
 pub async fn renew_check(db: &Db, worker: i64, attempt: i64, until: Time) -> Result<bool> {
-    let mut tx = db.begin().await?;
-    let renewed = tx
-        .execute(
+    let renewed = db
+        .execute_aside(
             "UPDATE fleet_worker SET check_until = $3
              WHERE id = $1 AND check_attempt = $2 AND check_until IS NOT NULL",
             values![worker, attempt, until],
         )
         .await?;
-    tx.commit_aside().await?;
     Ok(renewed == 1)
 }
 
-record! { Failed { failed_checks: i64, } }
+record! { Ended { failed_checks: i64, } }
 
 /// Ends a check: without a reason, the worker is trusted again. Returns false if the worker does
 /// not hold the check.
@@ -89,47 +87,37 @@ pub async fn end_check(
     now: Time,
 ) -> Result<bool> {
     let mut tx = db.begin().await?;
-    let is_held = match failed {
-        None => {
-            let ended = tx
-                .execute(
-                    "UPDATE fleet_worker
-                     SET probation_at = NULL, probation_reason = NULL, trusted_at = $3,
-                        failed_checks = 0, check_at = NULL, check_until = NULL
-                     WHERE id = $1 AND check_attempt = $2 AND check_until IS NOT NULL",
-                    values![worker, attempt, now],
-                )
-                .await?;
-            ended == 1
-        }
+    let ended: Option<Ended> = (&mut tx)
+        .first(
+            "UPDATE fleet_worker SET check_until = NULL
+             WHERE id = $1 AND check_attempt = $2 AND check_until IS NOT NULL
+             RETURNING failed_checks",
+            values![worker, attempt],
+        )
+        .await?;
+    let Some(Ended { failed_checks }) = ended else {
+        return Ok(false);
+    };
+    match failed {
+        None => end(&mut tx, worker, now).await?,
         Some(reason) => {
-            let failed: Option<Failed> = (&mut tx)
-                .first(
-                    "UPDATE fleet_worker
-                     SET probation_reason = $3, failed_checks = failed_checks + 1,
-                        check_until = NULL
-                     WHERE id = $1 AND check_attempt = $2 AND check_until IS NOT NULL
-                     RETURNING failed_checks",
-                    values![worker, attempt, super::value::message(reason)],
-                )
-                .await?;
-            if let Some(Failed { failed_checks }) = failed {
-                let doublings = u32::try_from(failed_checks).unwrap_or(MAX_DOUBLINGS);
-                let pause = FIRST_PAUSE * (1 << doublings.min(MAX_DOUBLINGS));
-                tx.execute(
-                    "UPDATE fleet_worker SET check_at = $2 WHERE id = $1",
-                    values![worker, now.after(pause)],
-                )
-                .await?;
-            }
-            failed.is_some()
+            let doublings = u32::try_from(failed_checks + 1).unwrap_or(MAX_DOUBLINGS);
+            let pause = FIRST_PAUSE * (1 << doublings.min(MAX_DOUBLINGS));
+            let reason = super::value::message(reason);
+            tx.execute(
+                "UPDATE fleet_worker
+                 SET probation_reason = $2, failed_checks = failed_checks + 1, check_at = $3
+                 WHERE id = $1",
+                values![worker, reason, now.after(pause)],
+            )
+            .await?
         }
     };
     tx.commit_aside().await?;
-    Ok(is_held)
+    Ok(true)
 }
 
-/// Ends the probation of a worker that an administrator trusts.
+/// Ends the probation of a worker that is trusted again.
 pub async fn end(tx: &mut Tx, worker: i64, now: Time) -> Result<u64> {
     tx.execute(
         "UPDATE fleet_worker

@@ -83,11 +83,7 @@ impl Running<'_> {
         self.say(format!("{}: waiting for a worker", submission.name));
         let measured = self.measured(id);
         // Without the row, a worker loses its lease.
-        let removed = self.block_on(async {
-            let mut tx = db.begin().await?;
-            measurement::delete(&mut tx, id).await?;
-            tx.commit_aside().await
-        });
+        let removed = self.block_on(measurement::delete(db, id));
         let outcome = measured?.map_err(failed)?;
         removed?;
         if outcome.verdict != Verdict::Accepted {

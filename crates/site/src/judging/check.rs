@@ -8,18 +8,19 @@ use millibox_fleet::queue::{Lease, Task};
 use millibox_fleet::result::Outcome;
 use millibox_setter::{SetterError, archive};
 use std::io;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// The package, whose submissions add two numbers.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("problem.yaml", "name: Check\nlimits:\n  memory: 512\n"),
     (".timelimit", "10\n"),
     ("problem_statement/problem.md", "Add two numbers.\n"),
     ("data/sample/1.in", "1 2\n"),
     ("data/sample/1.ans", "3\n"),
     ("data/secret/1.in", "20 22\n"),
+    ("data/secret/1.ans", "42\n"),
 ];
-const LAST_FILE: (&str, &str) = ("data/secret/1.ans", "42\n");
 
 /// Right programs: the name of the language, of the file, and the source. The first one whose
 /// language is installed is judged.
@@ -91,7 +92,7 @@ pub fn is_check(worker: &FleetWorker, lease: Lease) -> bool {
 fn store(blobs: &Blobs) -> Result<String, CheckError> {
     let directory = millibox_package::temporary::directory()?;
     let root = directory.path().join("check");
-    for (name, content) in FILES.iter().chain([&LAST_FILE]) {
+    for (name, content) in FILES {
         let path = root.join(name);
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent)?;
@@ -105,14 +106,22 @@ fn store(blobs: &Blobs) -> Result<String, CheckError> {
     Ok(blobs.put_file(&to)?)
 }
 
-/// Stores the package again, which may have been removed as unused. Returns its digest.
+/// The digest of the package. If the package has been removed as unused, it is stored again.
 ///
 /// # Errors
 /// It cannot be packed or stored.
 pub async fn digest(blobs: &Blobs) -> Result<String, CheckError> {
+    static KNOWN: OnceLock<String> = OnceLock::new();
+    if let Some(digest) = KNOWN.get()
+        && tokio::fs::try_exists(blobs.path(digest)).await?
+    {
+        return Ok(digest.clone());
+    }
     let own = blobs.clone();
     let stored = tokio::task::spawn_blocking(move || store(&own)).await;
-    stored.map_err(io::Error::other)?
+    let digest = stored.map_err(io::Error::other)??;
+    let _ = KNOWN.set(digest.clone());
+    Ok(digest)
 }
 
 /// The task of a check; `None` if the worker has none of the languages.

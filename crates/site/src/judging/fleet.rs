@@ -301,11 +301,10 @@ async fn of_measurement(
     id: i64,
     request: Request,
 ) -> Result<Reply, ServeError> {
-    let db = &app.db;
-    let held = async |attempt| measurement::held(db, id, attempt, worker.id).await;
+    let (db, own) = (&app.db, worker.id);
     let is_done = match request {
         Request::Part { lease, offset } => {
-            let Some(digest) = held(lease.attempt).await? else {
+            let Some(digest) = measurement::held(db, id, lease.attempt, own).await? else {
                 return Ok(Reply::Lost);
             };
             let bytes = part(app.blobs.path(&digest), offset).await?;
@@ -317,24 +316,21 @@ async fn of_measurement(
         }
         Request::Renew { lease } | Request::SetInitial { lease, .. } => {
             let until = Time::now().after(app.queue.lease());
-            held(lease.attempt).await?.is_some()
-                && measurement::renew(db, id, lease.attempt, until).await?
+            measurement::renew(db, id, lease.attempt, own, until).await?
         }
         Request::Finish { lease, outcome } => {
             let text = serde_json::to_string(&outcome).map_err(MessageError::from)?;
-            held(lease.attempt).await?.is_some()
-                && measurement::finish(db, id, lease.attempt, &text).await?
+            measurement::finish(db, id, lease.attempt, own, &text).await?
         }
         Request::Fail { lease, failure } => {
-            let worker = Some(worker.id);
-            let failed = measurement::fail(db, id, lease.attempt, worker, &failure.reason).await?;
+            let (attempt, reason) = (lease.attempt, &failure.reason);
+            let failed = measurement::fail(db, id, attempt, Some(own), reason).await?;
             app.queue.wake();
             failed
         }
         Request::MakeWay { lease } => {
-            held(lease.attempt).await?.is_some()
-                && app.queue.is_urgent().await?
-                && measurement::make_way(db, id, lease.attempt).await?
+            app.queue.is_urgent().await?
+                && measurement::make_way(db, id, lease.attempt, own).await?
         }
         _ => false,
     };
