@@ -23,7 +23,7 @@ use crate::processes::outbox::Outbox;
 use crate::rankings::Rankings;
 use crate::text::Locales;
 use millibox_worker::stops::Stops;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast;
 
@@ -85,6 +85,8 @@ pub struct App {
     pub is_https: bool,
     /// The digest of the token with which the first administrator signs up.
     setup: Mutex<Option<[u8; 32]>>,
+    /// The same token of all processes of the site.
+    shared_setup: OnceLock<Token>,
 }
 
 impl App {
@@ -127,6 +129,7 @@ impl App {
             oidc,
             is_https,
             setup: Mutex::default(),
+            shared_setup: OnceLock::new(),
         }
     }
 
@@ -178,7 +181,13 @@ impl App {
         self.cancelled.subscribe()
     }
 
-    /// The path of a new one-time link for the first administrator, unless an administrator exists.
+    /// Lets all processes of the site accept the same link for the first administrator.
+    pub fn share_setup(&self, token: Token) {
+        self.shared_setup.get_or_init(|| token);
+    }
+
+    /// The path of a one-time link for the first administrator, unless an administrator exists. It
+    /// is a new one, unless the processes of the site share it.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -186,7 +195,8 @@ impl App {
         if crate::db::user::has_admin(&self.db).await? {
             return Ok(None);
         }
-        let token = Token::random();
+        let token = self.shared_setup.get().cloned();
+        let token = token.unwrap_or_else(Token::random);
         *self.setup() = Some(token.digest());
         Ok(Some(format!("/setup/{}", token.hex())))
     }
@@ -195,11 +205,6 @@ impl App {
     pub fn is_setup(&self, token: &str) -> bool {
         let digest = Token::of_hex(token).map(|token| token.digest());
         digest.is_some() && digest == *self.setup()
-    }
-
-    /// Invalidates the link for the first administrator.
-    pub fn end_setup(&self) {
-        *self.setup() = None;
     }
 
     fn setup(&self) -> std::sync::MutexGuard<'_, Option<[u8; 32]>> {

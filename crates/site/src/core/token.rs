@@ -25,6 +25,11 @@ impl Token {
         Token(bytes)
     }
 
+    /// The token of a secret number.
+    pub fn of_secret(secret: [u8; 32]) -> Token {
+        Token(secret)
+    }
+
     /// The token as 64 hexadecimal digits.
     pub fn hex(&self) -> String {
         hex(&self.0)

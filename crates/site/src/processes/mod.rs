@@ -66,7 +66,9 @@ pub async fn start(app: &Arc<App>) -> Result<bool, NewsError> {
     let Some(exchange) = Exchange::open(&app.db).await? else {
         return Ok(false);
     };
-    let (sealer, opener) = seal::pair(&key(&app.db).await?)?;
+    let key = key(&app.db).await?;
+    app.share_setup(key.setup());
+    let (sealer, opener) = seal::pair(&key)?;
     // A process that receives no news must not send any, because others might wait for its replies.
     let listener = exchange.listen().await?;
     let Some(waiting) = app.outbox.open() else {

@@ -60,6 +60,15 @@ impl Key {
         Key(hmac::Key::new(hmac::HMAC_SHA256, digits.as_bytes()))
     }
 
+    /// The token of the link for the first administrator, which is the same in all processes.
+    pub fn setup(&self) -> Token {
+        // Names of senders are hexadecimal digits.
+        let derived = hmac::sign(&self.0, b"link for the first administrator");
+        let mut secret = [0; 32];
+        secret.copy_from_slice(derived.as_ref());
+        Token::of_secret(secret)
+    }
+
     fn of_sender(&self, sender: &str) -> Result<LessSafeKey, SealError> {
         let derived = hmac::sign(&self.0, sender.as_bytes());
         let key = UnboundKey::new(&CHACHA20_POLY1305, derived.as_ref());

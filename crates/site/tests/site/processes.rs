@@ -38,6 +38,25 @@ fn followed(browser: &Browser, page: &str, act: impl FnOnce()) -> String {
 }
 
 #[test]
+fn link_for_the_first_administrator_is_valid_once_at_all_processes() {
+    let Some((site, beside)) = pair(&[]) else {
+        return;
+    };
+    let path = site.setup.clone().expect("a link");
+    let mut guest = Browser::new(&site);
+    assert_eq!(guest.get(&path).status, 200);
+    beside.browser(&Browser::new(&site)).sign_up(&path, "ada");
+    assert_eq!(guest.get(&path).status, 404);
+    let fields = [
+        ("login", "eve"),
+        ("name", "eve"),
+        ("password", "correct horse"),
+    ];
+    let answer = guest.post(&path, &fields);
+    assert_eq!(answer.status, 404, "{answer:#?}");
+}
+
+#[test]
 fn pages_of_each_process_follow_changes_in_the_other() {
     let Some((site, beside)) = pair(&[]) else {
         return;

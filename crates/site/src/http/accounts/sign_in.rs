@@ -379,11 +379,17 @@ pub async fn sign_up(
     add(&app, &client, &form, Role::User).await
 }
 
-/// `GET /setup/{token}`: the first administrator.
-pub async fn setup_form(Ctx { app, session }: Ctx, Path(token): Path<String>) -> Page {
-    if !app.is_setup(&token) {
+/// Checks that a token is that of the link for the first administrator, and that none exists.
+async fn check_setup(app: &App, token: &str) -> Page<()> {
+    if !app.is_setup(token) || user::has_admin(&app.db).await? {
         return Err(PageError::NotFound);
     }
+    Ok(())
+}
+
+/// `GET /setup/{token}`: the first administrator.
+pub async fn setup_form(Ctx { app, session }: Ctx, Path(token): Path<String>) -> Page {
+    check_setup(&app, &token).await?;
     Ok(sign_up_page(&session, t::SetupTitle))
 }
 
@@ -394,12 +400,8 @@ pub async fn setup(
     Path(token): Path<String>,
     Form(form): Form<SignUp>,
 ) -> Page {
-    if !app.is_setup(&token) {
-        return Err(PageError::NotFound);
-    }
-    let answer = add(&app, &client, &form, Role::Admin).await?;
-    app.end_setup();
-    Ok(answer)
+    check_setup(&app, &token).await?;
+    add(&app, &client, &form, Role::Admin).await
 }
 
 /// `POST /sign-out`.
