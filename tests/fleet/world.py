@@ -158,8 +158,8 @@ class World:
         if self.user:
             os.chown(self.path(name), USER, USER)
 
-    def start(self, is_alone=False):
-        """Start everything, or only a site that judges itself with one worker."""
+    def start(self, is_alone=False, is_simulated=False):
+        """Start everything, or only a site that judges itself, or all except for the workers."""
         self.place = ["--data", self.path("data")]
         self.database = None
         if self.options.postgres:
@@ -186,7 +186,7 @@ class World:
         self.fleet("rules.conf", "rules")
         port, monitor = free_port(), free_port()
         self.monitor = f"http://127.0.0.1:{monitor}"
-        nats = f"nats://127.0.0.1:{port}"
+        nats = self.nats_url = f"nats://127.0.0.1:{port}"
         with open(self.path("nats.conf"), "w") as file:
             file.write(f'listen: "127.0.0.1:{port}"\nhttp: "127.0.0.1:{monitor}"\n')
             file.write('include "rules.conf"\n')
@@ -201,13 +201,18 @@ class World:
             site.start()
             Browser(url).wait()
         self.workers = []
+        if not is_simulated:
+            self.start_workers(names)
+
+    def start_workers(self, names):
         for place, name in enumerate(names):
             worker = []
             if self.options.slots == 1:
                 # Otherwise all workers would use the last CPU.
                 cpus = sorted(os.sched_getaffinity(0), reverse=True)
                 worker = ["taskset", "-c", str(cpus[place % len(cpus)])]
-            worker += [self.path("millibox-worker"), "--nats", nats, "--creds", f"{name}.key"]
+            worker += [self.path("millibox-worker"), "--nats", self.nats_url]
+            worker += ["--creds", f"{name}.key"]
             worker += ["--slots", str(self.options.slots), "--backend", "rlimit"]
             self.workers.append(self.part(name, [*worker, "--cache", self.path(name)]))
             self.workers[-1].has_clock = True
