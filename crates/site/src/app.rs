@@ -85,7 +85,7 @@ pub struct App {
     pub is_https: bool,
     /// The digest of the token with which the first administrator signs up.
     setup: Mutex<Option<[u8; 32]>>,
-    /// The same token of all processes of the site.
+    /// The same token, if all processes share it.
     shared_setup: OnceLock<Token>,
 }
 
