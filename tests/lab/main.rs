@@ -184,6 +184,9 @@ fn each_experiment_writes_json_plots_summary_and_page() {
     for name in experiment_names {
         let report = run_experiment(&name, &[]);
         assert_eq!(report["experiment"], name.as_str());
+        if name == "bindings" {
+            assert_built_bindings_are_measured(&report);
+        }
         if name == "reactive" || name == "interception" {
             // These experiments compare only the lab's own programs, so no variant may be missing.
             let missing = |table: &Value| {
@@ -194,6 +197,48 @@ fn each_experiment_writes_json_plots_summary_and_page() {
             let tables = report["tables"].as_array().expect("tables");
             assert!(!tables.iter().any(missing), "{name}: {tables:?}");
         }
+    }
+}
+
+/// Cargo builds the bindings only with `--lib`. A binding that was not built is listed as missing.
+fn assert_built_bindings_are_measured(report: &Value) {
+    let tables = report["tables"].as_array().expect("tables");
+    let names = |id: &str, list: &str| -> Vec<String> {
+        let table = tables.iter().find(|table| table["id"] == id);
+        let named = table.and_then(|table| table[list].as_array());
+        let named = named.unwrap_or_else(|| panic!("{list} of {id} in {tables:?}"));
+        let names = named.iter().map(|one| one["name"].as_str());
+        names.map(|name| name.expect("a name").to_owned()).collect()
+    };
+    let claims = report["claims"].as_array().expect("claims");
+    for (file, program, table, variant, claim) in [
+        ("libmillibox_c.a", "gcc", "one", "C", "C, added to a run"),
+        (
+            "lib_native.so",
+            "python3",
+            "one",
+            "Python, run",
+            "Python, added to a run",
+        ),
+        (
+            "lib_native.so",
+            "python3",
+            "in-flight",
+            "Python, arun",
+            "asyncio, 64 in flight, time for each run",
+        ),
+    ] {
+        let is_built = executable("millibox-lab").with_file_name(file).exists();
+        let exists = Path::new("/usr/bin").join(program).exists();
+        let (list, other) = match is_built && exists {
+            true => ("variants", "missing"),
+            false => ("missing", "variants"),
+        };
+        let variant = variant.to_owned();
+        assert!(names(table, list).contains(&variant), "{variant}: {report}");
+        assert!(!names(table, other).contains(&variant), "{variant}");
+        let is_claimed = claims.iter().any(|found| found["what"] == claim);
+        assert_eq!(is_claimed, is_built && exists, "{claim}: {claims:?}");
     }
 }
 

@@ -67,7 +67,8 @@ pub fn success_with_timeout(command: &mut Command) -> Result<(), Error> {
     }
 }
 
-fn exits_within(child: &Child, timeout: Duration) -> Result<bool, Errno> {
+/// Waits until a child has ended, for at most `timeout`. Returns whether it has ended.
+pub(crate) fn exits_within(child: &Child, timeout: Duration) -> Result<bool, Errno> {
     let pid = Pid::from_child(child);
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let deadline = Instant::now() + timeout;

@@ -23,6 +23,24 @@ pub enum Error {
         /// The time limit of the command.
         seconds: u64,
     },
+    /// A file that the experiment needs was not built.
+    #[error("{name} is not beside millibox-lab; build it there with: {command}")]
+    NotBuilt {
+        /// The name of the file.
+        name: &'static str,
+        /// The command that builds the file.
+        command: &'static str,
+    },
+    /// A program that measures a binding has failed.
+    #[error("the driver in {name} failed at `{command}`: {message}")]
+    Driver {
+        /// The language of the driver.
+        name: &'static str,
+        /// The command that the driver did not answer.
+        command: String,
+        /// The text that the driver has written to standard error.
+        message: String,
+    },
     /// [`interrupt`](crate::interrupt()) was called.
     #[error("interrupted")]
     Interrupted,

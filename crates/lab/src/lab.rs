@@ -221,22 +221,46 @@ impl Lab {
     /// # Errors
     /// No compiler exists, or the compilation fails.
     pub fn compile(&self, name: &str, source: &str, options: &[&str]) -> Result<PathBuf, Error> {
-        let path = self.directory().join(format!("{name}.cpp"));
+        self.compile_with("g++", name, "cpp", source, options)
+    }
+
+    /// Like [`Lab::compile`], but compiles a C source with `gcc`.
+    ///
+    /// # Errors
+    /// No compiler exists, or the compilation fails.
+    pub fn compile_c(&self, name: &str, source: &str, options: &[&str]) -> Result<PathBuf, Error> {
+        self.compile_with("gcc", name, "c", source, options)
+    }
+
+    /// `options` follow the source, because linkers take from a library only what the files before
+    /// it need.
+    fn compile_with(
+        &self,
+        compiler: &str,
+        name: &str,
+        suffix: &str,
+        source: &str,
+        options: &[&str],
+    ) -> Result<PathBuf, Error> {
+        let path = self.directory().join(format!("{name}.{suffix}"));
         std::fs::write(&path, source)
             .map_err(Error::system(format!("write {}", path.display())))?;
         let executable = self.directory().join(name);
-        let compiler = find_executable("g++")
-            .ok_or_else(|| Error::other("there is no g++ on PATH; install it (Debian: g++)"))?;
-        let output = std::process::Command::new(compiler)
-            .args(options)
+        let found = find_executable(compiler).ok_or_else(|| {
+            Error::other(format!(
+                "there is no {compiler} on PATH; install it (Debian: {compiler})"
+            ))
+        })?;
+        let output = std::process::Command::new(found)
             .arg("-o")
             .args([&executable, &path])
+            .args(options)
             .output()
-            .map_err(Error::system("run g++"))?;
+            .map_err(Error::system(format!("run {compiler}")))?;
         if !output.status.success() {
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(Error::other(format!(
-                "g++ cannot compile {name}.cpp: {words}"
+                "{compiler} cannot compile {name}.{suffix}: {words}"
             )));
         }
         Ok(executable)

@@ -1,7 +1,7 @@
 //! The result of an experiment.
 
 use crate::statistics::{Interval, Welch, welch};
-use crate::{Error, Lab, Machine, Scale, Table};
+use crate::{Error, Lab, Machine, Scale, Table, Unit};
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
@@ -23,11 +23,13 @@ pub enum ClaimStatus {
 pub struct Claim {
     /// The name of the target, for example "compilation in the sandbox, real time".
     pub what: String,
-    /// The upper bound of the ratio.
+    /// The unit of a difference; `None` for a ratio.
+    pub unit: Option<Unit>,
+    /// The upper bound of the ratio or of the difference.
     pub at_most: f64,
-    /// The measured ratio.
+    /// The measured ratio or difference.
     pub found: Interval,
-    /// Whether the ratio is within the bound.
+    /// Whether the ratio or the difference is within the bound.
     pub holds: ClaimStatus,
 }
 
@@ -137,13 +139,29 @@ impl Report {
 
     /// Like [`Report::add_claim`], but for a ratio that is not in a table.
     pub fn add_ratio_claim(&mut self, what: impl Into<String>, found: Interval, at_most: f64) {
+        self.claim(what.into(), None, found, at_most);
+    }
+
+    /// Claims that a difference is at most `at_most`. Both are in this unit.
+    pub fn add_difference_claim(
+        &mut self,
+        what: impl Into<String>,
+        found: Interval,
+        at_most: f64,
+        unit: Unit,
+    ) {
+        self.claim(what.into(), Some(unit), found, at_most);
+    }
+
+    fn claim(&mut self, what: String, unit: Option<Unit>, found: Interval, at_most: f64) {
         let holds = match () {
             () if found.high <= at_most => ClaimStatus::Yes,
             () if found.low > at_most => ClaimStatus::No,
             () => ClaimStatus::Unclear,
         };
         self.claims.push(Claim {
-            what: what.into(),
+            what,
+            unit,
             at_most,
             found,
             holds,

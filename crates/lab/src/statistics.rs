@@ -121,8 +121,30 @@ pub fn ratio(
     centre: Centre,
     seed: u64,
 ) -> Option<Interval> {
+    bootstrap([samples, base], block, centre, seed, |of, base| of / base)
+}
+
+/// Like [`ratio`], but for the difference: the centre of `samples` minus that of `base`.
+pub fn difference(
+    samples: &[f64],
+    base: &[f64],
+    block: usize,
+    centre: Centre,
+    seed: u64,
+) -> Option<Interval> {
+    bootstrap([samples, base], block, centre, seed, |of, base| of - base)
+}
+
+/// Compares the centres of samples and of base samples; see [`ratio`].
+fn bootstrap(
+    [samples, base]: [&[f64]; 2],
+    block: usize,
+    centre: Centre,
+    seed: u64,
+    compare: fn(f64, f64) -> f64,
+) -> Option<Interval> {
     let of = |samples: &mut Vec<f64>| centre.of(samples);
-    let value = of(&mut samples.to_vec()) / of(&mut base.to_vec());
+    let value = compare(of(&mut samples.to_vec()), of(&mut base.to_vec()));
     if !value.is_finite() {
         return None;
     }
@@ -147,9 +169,9 @@ pub fn ratio(
             for _ in 0..if paired { 0 } else { rounds(base) } {
                 of_base.extend_from_slice(round_of(base, block, random.usize(..rounds(base))));
             }
-            of(&mut of_samples) / of(&mut of_base)
+            compare(of(&mut of_samples), of(&mut of_base))
         })
-        .filter(|ratio| ratio.is_finite())
+        .filter(|compared| compared.is_finite())
         .collect();
     drawn.sort_unstable_by(f64::total_cmp);
     (!drawn.is_empty()).then(|| Interval {
@@ -321,6 +343,18 @@ mod tests {
             covered += usize::from((interval.low..=interval.high).contains(&1.2));
         }
         assert!((43..=50).contains(&covered), "{covered} of 50");
+    }
+
+    #[test]
+    fn difference_is_that_of_the_centres_and_drifts_cancel() {
+        // Each round is slower than the round before, and the second variant always takes 5 more.
+        let base: Vec<f64> = (0..100).map(|n| 100.0 + f64::from(n / 4)).collect();
+        let samples: Vec<f64> = base.iter().map(|sample| sample + 5.0).collect();
+        let found = difference(&samples, &base, 4, Centre::Median, 1).expect("a difference");
+        for value in [found.value, found.low, found.high] {
+            close(value, 5.0, 1e-9);
+        }
+        assert!(difference(&samples, &[], 4, Centre::Median, 1).is_none());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The experiments, one file each.
 
 pub mod bin_true;
+mod bindings;
 mod compile;
 mod compute;
 mod conversation;
@@ -16,6 +17,7 @@ mod service;
 mod sharing;
 
 use crate::{Error, Lab, Report};
+use rustix::time::{ClockId, clock_gettime};
 use std::io::{Read, Seek};
 use std::time::Instant;
 
@@ -40,6 +42,7 @@ pub const ALL: &[Experiment] = &[
     peers::EXPERIMENT,
     sharing::EXPERIMENT,
     prepared::EXPERIMENT,
+    bindings::EXPERIMENT,
     floor::EXPERIMENT,
     growth::EXPERIMENT,
     reactive::EXPERIMENT,
@@ -76,6 +79,13 @@ impl Experiment {
         }
         (report.finish(begin.elapsed()), done)
     }
+}
+
+/// The CPU time of this process.
+fn process_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let (seconds, nanoseconds) = (time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs());
+    seconds * 1_000_000_000 + nanoseconds
 }
 
 /// The first line of a program's version message.

@@ -1,7 +1,7 @@
 //! Renders all reports as one page that loads no other file.
 
 use super::plot::Plot;
-use super::{claim_words, rows};
+use super::{claim_numbers, claim_words, rows};
 use crate::{ClaimStatus, Report};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -80,10 +80,11 @@ fn claims_table(reports: &[Report]) -> Markup {
                 tbody {
                     @for report in reports {
                         @for claim in &report.claims {
+                            @let [at_most, found] = claim_numbers(claim);
                             tr.(class(claim.holds)) {
                                 td { a href={ "#" (report.experiment) } { (claim.what) } }
-                                td.number { (claim.at_most) }
-                                td.number { (claim.found) }
+                                td.number { (at_most) }
+                                td.number { (found) }
                                 td { (claim_words(claim)) }
                             }
                         }

@@ -1,6 +1,6 @@
 //! Renders reports as Markdown.
 
-use super::{claim_words, rows};
+use super::{claim_numbers, claim_words, rows};
 use crate::Report;
 use std::fmt::Write;
 
@@ -28,11 +28,10 @@ pub fn report(report: &Report) -> String {
     if !report.claims.is_empty() {
         line("\n| target | at most | measured [95 %] | met |\n| --- | --- | --- | --- |");
         for claim in &report.claims {
+            let [at_most, found] = claim_numbers(claim);
             line(&format!(
-                "| {} | {} | {} | {} |",
+                "| {} | {at_most} | {found} | {} |",
                 cell(&claim.what),
-                claim.at_most,
-                claim.found,
                 claim_words(claim)
             ));
         }

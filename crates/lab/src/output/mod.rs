@@ -77,6 +77,22 @@ pub fn markdown(reports: &[Report]) -> String {
         .join("\n")
 }
 
+/// The bound of a claim and the measured value. A difference has a unit, that of its bound.
+fn claim_numbers(claim: &Claim) -> [String; 2] {
+    let (at_most, found) = (claim.at_most, claim.found);
+    let Some(unit) = claim.unit else {
+        // 1/15 has no end.
+        let rounded = (at_most * 1e4).round() / 1e4;
+        return [rounded.to_string(), found.to_string()];
+    };
+    let shown = words::DisplayUnit::for_values(unit, at_most);
+    let [value, low, high] = [found.value, found.low, found.high].map(|value| shown.number(value));
+    [
+        format!("{} {}", shown.scale(at_most), shown.unit),
+        format!("{value} [{low}, {high}] {}", shown.unit),
+    ]
+}
+
 fn claim_words(claim: &Claim) -> &'static str {
     match claim.holds {
         ClaimStatus::Yes => "yes",
@@ -88,6 +104,28 @@ fn claim_words(claim: &Claim) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn difference_is_shown_in_the_unit_of_its_bound() {
+        let found = crate::statistics::Interval {
+            value: 4100.0,
+            low: -350.0,
+            high: 12_345.0,
+        };
+        let claim = |unit, at_most| Claim {
+            what: "a claim".to_owned(),
+            unit,
+            at_most,
+            found,
+            holds: ClaimStatus::Unclear,
+        };
+        assert_eq!(
+            claim_numbers(&claim(Some(crate::Unit::Nanoseconds), 5000.0)),
+            ["5 us", "4.100 [-0.350, 12.35] us"]
+        );
+        assert_eq!(claim_numbers(&claim(None, 1.15))[0], "1.15");
+        assert_eq!(claim_numbers(&claim(None, 1.0 / 15.0))[0], "0.0667");
+    }
 
     #[test]
     fn pieces_file_is_shown_if_it_exists() {

@@ -5,11 +5,10 @@ mod scripts;
 mod server;
 
 use super::peers::go_judge;
-use super::{Experiment, bin_true, conversation};
+use super::{Experiment, bin_true, conversation, process_cpu_ns};
 use crate::load::{Load, Turn};
 use crate::{Comparison, Error, Lab, Metric, Plan, Report, Table, Unit, Variant};
 use millibox::{Pool, Request};
-use rustix::time::{ClockId, clock_gettime};
 use server::Server;
 use std::time::Duration;
 
@@ -195,13 +194,6 @@ fn beside_the_library(lab: &Lab, server: &Server, report: &mut Report) -> Result
     add_client_share(lab, &table, "32 connections", report);
     report.add_table(table);
     Ok(())
-}
-
-/// The CPU time of this process.
-fn process_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    let (seconds, nanoseconds) = (time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs());
-    seconds * 1_000_000_000 + nanoseconds
 }
 
 /// Notes how much of the machine the load generator uses.
