@@ -7,18 +7,19 @@ mod files;
 
 use files::Staging;
 use millibox::{
-    BackendChoice, Error, Handle, Mount, Outcome, Output, Prepare, Prepared, Request, RunResult,
-    Streams, Supervisor, World,
+    BackendChoice, Capture, Error, Handle, Mount, Outcome, Output, Prepare, Prepared, Request,
+    RunResult, Streams, Supervisor, World,
 };
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::event::epoll;
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pyo3::create_exception!(
@@ -83,6 +84,20 @@ fn facts(result: &RunResult, staging: Option<&Staging>) -> PyResult<Facts> {
             figures.peak_processes,
         ),
         result.backend.to_string(),
+    ))
+}
+
+/// A run that has ended: its facts, output, errors, and whether output was lost.
+type Ended<'py> = (Facts, Bound<'py, PyBytes>, Bound<'py, PyBytes>, bool);
+
+fn ended<'py>(py: Python<'py>, output: Output, staging: Option<&Staging>) -> PyResult<Ended<'py>> {
+    let bytes = |data: &[u8]| PyBytes::new(py, data);
+    let facts = facts(&output.result, staging)?;
+    Ok((
+        facts,
+        bytes(&output.stdout),
+        bytes(&output.stderr),
+        output.truncated,
     ))
 }
 
@@ -300,7 +315,7 @@ impl PySupervisor {
         py: Python<'py>,
         request: &PyRequest,
         max_bytes: u64,
-    ) -> PyResult<(Facts, Bound<'py, PyBytes>, Bound<'py, PyBytes>, bool)> {
+    ) -> PyResult<Ended<'py>> {
         let supervisor = self.get()?;
         let run = supervisor.capture(&request.request, Streams::Both, max_bytes);
         let (run, mut capture) = run.map_err(raised)?;
@@ -318,44 +333,21 @@ impl PySupervisor {
                 Err(error) => return Err(raised(error)),
             }
         };
-        let Output {
-            result,
-            stdout,
-            stderr,
-            truncated,
-            ..
-        } = capture.into_output(result);
-        let bytes = |data: &[u8]| PyBytes::new(py, data);
-        let facts = facts(&result, request.staging.as_deref())?;
-        Ok((facts, bytes(&stdout), bytes(&stderr), truncated))
+        ended(py, capture.into_output(result), request.staging.as_deref())
     }
 
-    /// Starts a program: the run, and the descriptors from which the caller reads output and
-    /// errors, and which it closes.
-    fn start(&self, request: &PyRequest) -> PyResult<(PyRun, i32, i32)> {
+    /// Starts a program, whose output may have this number of bytes.
+    fn start(&self, request: &PyRequest, max_bytes: u64) -> PyResult<PyRun> {
         let supervisor = self.get()?;
-        let staging = request.staging.clone();
-        let pipe = || pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK);
-        let failed = |errno: rustix::io::Errno| PyOSError::new_err(errno.raw_os_error());
-        let ((stdout, write_stdout), (stderr, write_stderr)) =
-            (pipe().map_err(failed)?, pipe().map_err(failed)?);
-        for end in [&write_stdout, &write_stderr] {
-            // Only the caller's ends must not block.
-            rustix::io::ioctl_fionbio(end, false).map_err(failed)?;
-        }
-        let request = request
-            .request
-            .clone()
-            .stdout(write_stdout)
-            .stderr(write_stderr);
-        let handle = supervisor.run(&request).map_err(raised)?;
-        handle.event().map_err(raised)?;
-        let run = PyRun {
+        let run = supervisor.capture(&request.request, Streams::Both, max_bytes);
+        let (handle, capture) = run.map_err(raised)?;
+        let watched = Watched::new(&handle, capture).map_err(raised)?;
+        Ok(PyRun {
             handle: Some(handle),
-            staging,
+            watched: Mutex::new(watched),
+            staging: request.staging.clone(),
             owner: std::process::id(),
-        };
-        Ok((run, stdout.into_raw_fd(), stderr.into_raw_fd()))
+        })
     }
 
     /// Ends the sandbox with all programs in it.
@@ -374,11 +366,78 @@ impl PySupervisor {
     }
 }
 
+/// The output of a run, and the descriptor that watches it.
+struct Watched {
+    /// `None` after the end of the run.
+    capture: Option<Capture>,
+    /// An epoll instance with the event of the run and both pipes. An event loop in Python needs
+    /// much longer than the kernel to register a descriptor, so it registers only this one.
+    watch: OwnedFd,
+    watches_event: bool,
+}
+
+impl Watched {
+    fn new(handle: &Handle, capture: Capture) -> Result<Watched, Error> {
+        let event = handle.event()?;
+        let watch = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(watch_failed)?;
+        let number = |index| epoll::EventData::new_u64(index);
+        for (index, pipe) in (1..).zip(capture.descriptors()) {
+            let added = epoll::add(&watch, pipe, number(index), epoll::EventFlags::IN);
+            added.map_err(watch_failed)?;
+        }
+        epoll::add(&watch, event, number(0), epoll::EventFlags::IN).map_err(watch_failed)?;
+        Ok(Watched {
+            capture: Some(capture),
+            watch,
+            watches_event: true,
+        })
+    }
+
+    /// Reads the available output. Returns the whole output if the run and its output have ended.
+    fn poll(&mut self, handle: &Handle) -> Result<Option<Output>, Error> {
+        let Some(capture) = &mut self.capture else {
+            return Ok(None);
+        };
+        let before: Vec<_> = capture.pipes().collect();
+        let has_ended = capture.read(handle, Some(Duration::ZERO))?;
+        // A forked process may hold a copy of a pipe, and then the pipe would stay in the watch
+        // after it was closed here.
+        for pipe in before {
+            if !capture.pipes().any(|open| Arc::ptr_eq(&open, &pipe)) {
+                epoll::delete(&self.watch, &pipe).map_err(watch_failed)?;
+            }
+        }
+        let Some(result) = handle.try_wait()? else {
+            return Ok(None);
+        };
+        if has_ended {
+            return Ok(self
+                .capture
+                .take()
+                .map(|capture| capture.into_output(result)));
+        }
+        // The event of a run that has ended before its output would stay readable.
+        if self.watches_event {
+            epoll::delete(&self.watch, handle.event()?).map_err(watch_failed)?;
+            self.watches_event = false;
+        }
+        Ok(None)
+    }
+}
+
+fn watch_failed(errno: Errno) -> Error {
+    Error::System {
+        what: "watch a run",
+        error: errno.into(),
+    }
+}
+
 /// A program that was started. Dropping it ends the program.
 #[pyclass(frozen, name = "Run")]
 struct PyRun {
     /// Always there until this value is dropped.
     handle: Option<Handle>,
+    watched: Mutex<Watched>,
     staging: Option<Arc<Staging>>,
     /// The process that has started it.
     owner: u32,
@@ -400,26 +459,25 @@ impl PyRun {
             .filter(|_| !is_copy(self.owner))
             .ok_or_else(ended)
     }
+
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
 impl PyRun {
-    /// The descriptor that becomes readable when there is a result.
+    /// The descriptor that is readable when `poll` can make progress.
     fn fileno(&self) -> PyResult<i32> {
-        Ok(self.get()?.event().map_err(raised)?.as_fd().as_raw_fd())
+        self.get()?;
+        Ok(self.watched().watch.as_raw_fd())
     }
 
-    /// The facts of the run, if it has ended.
-    fn facts(&self) -> PyResult<Option<Facts>> {
-        let result = self.get()?.try_wait().map_err(raised)?;
-        let facts = |result| facts(result, self.staging.as_deref());
-        result.as_ref().map(facts).transpose()
-    }
-
-    /// Ends the program, because it has written too much.
-    fn kill_for_output(&self) -> PyResult<()> {
-        self.get()?.kill_for_output();
-        Ok(())
+    /// Reads the available output. Returns the same as `output` if the run has ended.
+    fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<Ended<'py>>> {
+        let output = self.watched().poll(self.get()?).map_err(raised)?;
+        let ended = |output| ended(py, output, self.staging.as_deref());
+        output.map(ended).transpose()
     }
 
     /// Ends the program.

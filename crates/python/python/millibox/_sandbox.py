@@ -26,7 +26,6 @@ ENVIRONMENT = {
     "HOME": "/tmp",
     "LSAN_OPTIONS": "detect_leaks=0",
 }
-CHUNK = 1 << 16
 #: The working directory of programs with files. Each run has one of its own.
 DIRECTORY = "/tmp"
 #: The number of prepared interpreters that a sandbox remembers.
@@ -320,7 +319,7 @@ class Sandbox:
         """The asyncio version of `run`. Cancelling the task ends the program."""
         limits = limits or self._limits
         request = self._request(command, stdin, files, env, cwd, world, limits)
-        return await _Watched(*self._get().start(request), limits.output).result()
+        return await _watched(self._get().start(request, limits.output))
 
     def run_python(
         self,
@@ -357,7 +356,7 @@ class Sandbox:
         """The asyncio version of `run_python`. Cancelling the task ends the program."""
         limits = limits or self._limits
         request = self._python(source, args, stdin, files, modules, python, env, world, limits)
-        return await _Watched(*self._get().start(request), limits.output).result()
+        return await _watched(self._get().start(request, limits.output))
 
     def map(
         self,
@@ -401,67 +400,29 @@ class Sandbox:
                     future.cancel()
 
 
-class _Watched:
-    """A run whose descriptors an event loop watches."""
+async def _watched(run: _native.Run) -> Result:
+    """The result of a run whose descriptor the event loop watches."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_native.Ended] = loop.create_future()
 
-    def __init__(self, run: _native.Run, stdout: int, stderr: int, limit: int) -> None:
-        self._run = run
-        self._outputs = (stdout, stderr)
-        self._open = set(self._outputs)
-        self._data = {descriptor: bytearray() for descriptor in self._outputs}
-        self._left = limit
-        self._truncated = False
-        self._loop = asyncio.get_running_loop()
-        self._done: asyncio.Future[None] = self._loop.create_future()
-        self._ended = False
-
-    async def result(self) -> Result:
-        event = self._run.fileno()
+    def poll() -> None:
         try:
-            for descriptor in self._outputs:
-                self._loop.add_reader(descriptor, self._read, descriptor)
-            self._loop.add_reader(event, self._end, event)
-            await self._done
-        except BaseException:
-            self._run.cancel()
-            self._loop.remove_reader(event)
-            # Tracebacks of the exception keep this object alive, and it a descriptor of the run.
-            del self._run
-            raise
-        finally:
-            for descriptor in self._outputs:
-                self._close(descriptor)
-        facts = self._run.facts()
-        assert facts is not None
-        stdout, stderr = (bytes(self._data[descriptor]) for descriptor in self._outputs)
-        return _result(facts, stdout, stderr, self._truncated)
-
-    def _close(self, descriptor: int) -> None:
-        if descriptor in self._open:
-            self._open.remove(descriptor)
-            self._loop.remove_reader(descriptor)
-            os.close(descriptor)
-
-    def _read(self, descriptor: int) -> None:
-        try:
-            data = os.read(descriptor, CHUNK)
-        except BlockingIOError:
+            ended = run.poll()
+        except Exception as error:
+            if not done.done():
+                done.set_exception(error)
             return
-        taken = data[: self._left]
-        self._left -= len(taken)
-        self._data[descriptor] += taken
-        if len(taken) < len(data):
-            self._truncated = True
-            self._run.kill_for_output()
-        if not data:
-            self._close(descriptor)
-            self._finish()
+        if ended is not None and not done.done():
+            done.set_result(ended)
 
-    def _end(self, event: int) -> None:
-        self._loop.remove_reader(event)
-        self._ended = True
-        self._finish()
-
-    def _finish(self) -> None:
-        if self._ended and not self._open and not self._done.done():
-            self._done.set_result(None)
+    descriptor = run.fileno()
+    loop.add_reader(descriptor, poll)
+    try:
+        return _result(*await done)
+    except BaseException:
+        run.cancel()
+        raise
+    finally:
+        loop.remove_reader(descriptor)
+        # Tracebacks of an exception keep this frame alive, and it a descriptor of the run.
+        del run
