@@ -278,20 +278,6 @@ with millibox.Sandbox(backend=sys.argv[1]) as box:
         shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         self.assertEqual(shown.split(), ["millibox", millibox.__version__])
 
-    def test_killed_interpreter_leaves_nothing(self) -> None:
-        """The supervisor and its programs end with the interpreter, at any moment."""
-        for number in range(int(os.environ.get("MILLIBOX_TEST_KILLS", "5"))):
-            command = [sys.executable, "-c", BUSY, BACKEND]
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-                assert child.stdout is not None
-                child.stdout.readline()
-                time.sleep(number % 7 / 50)
-                child.send_signal(signal.SIGKILL)
-            deadline = time.monotonic() + 20
-            while found := [pid for pid in processes() if MARK in arguments(pid)]:
-                self.assertLess(time.monotonic(), deadline, found)
-                time.sleep(0.01)
-
     def test_world_shows_directories(self) -> None:
         world = World(read_only={"/data": os.path.dirname(__file__)})
         result = self.box.run(["ls", "/data"], world=world).check()
@@ -299,13 +285,6 @@ with millibox.Sandbox(backend=sys.argv[1]) as box:
         self.assertEqual(millibox.__version__.count("."), 2)
 
 
-MARK = f"sleep{os.getpid()}"
-BUSY = f"""
-import sys, millibox
-box = millibox.Sandbox(backend=sys.argv[1])
-print(flush=True)
-list(box.map((["sh", "-c", "sleep 1000; true", "{MARK}"] for _ in range(100))))
-"""
 PACKAGE = {
     "problem.yaml": "name: Echo\nproblem_format_version: legacy\n",
     "data/sample/1.in": "5\n",
@@ -313,18 +292,6 @@ PACKAGE = {
     "submissions/accepted/right.py": "print(input())\n",
     "submissions/wrong_answer/wrong.py": "print(6)\n",
 }
-
-
-def processes() -> list[str]:
-    return [name for name in os.listdir("/proc") if name.isdigit()]
-
-
-def arguments(pid: str) -> str:
-    try:
-        with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 class ForkedBox:
