@@ -10,6 +10,9 @@
 PROFILE ?= release
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Debian's name of the architecture for `dist`. The default is this machine's.
+ARCHITECTURE ?=
+STRIP ?= strip
 ARGS ?=
 BENCH ?= all
 # The directory in which rustup installs cargo. A shell may lack it in its PATH.
@@ -214,9 +217,9 @@ install: ## install commands and units in PREFIX (PREFIX=/usr/local); starts no 
 	@set -e; for name in $(installed); do \
 		test -x $(built)/$$name || { echo "make: $$name is not built, so it is left out"; continue; }; \
 		install -m 755 $(built)/$$name '$(DESTDIR)$(PREFIX)/bin'; \
-		strip --strip-debug '$(DESTDIR)$(PREFIX)'/bin/$$name; done
+		$(STRIP) --strip-debug '$(DESTDIR)$(PREFIX)'/bin/$$name; done
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/millibox' $(built)/libmillibox_ready.so
-	strip --strip-debug '$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
+	$(STRIP) --strip-debug '$(DESTDIR)$(PREFIX)/libexec/millibox/libmillibox_ready.so'
 	install -d '$(units)' '$(users)'
 	@set -e; for name in $(unit_names); do \
 		sed 's,/usr/local/bin,$(PREFIX)/bin,' packaging/$$name >'$(units)/'$$name; \
@@ -232,8 +235,8 @@ install-c:
 		'$(DESTDIR)$(PREFIX)/include'
 	install -m 644 $(built)/libmillibox.so.0 '$(DESTDIR)$(PREFIX)/lib'
 	install -m 644 $(built)/libmillibox.a '$(DESTDIR)$(PREFIX)/lib'
-	strip --strip-unneeded '$(DESTDIR)$(PREFIX)/lib/libmillibox.so.0'
-	strip --strip-debug '$(DESTDIR)$(PREFIX)/lib/libmillibox.a'
+	$(STRIP) --strip-unneeded '$(DESTDIR)$(PREFIX)/lib/libmillibox.so.0'
+	$(STRIP) --strip-debug '$(DESTDIR)$(PREFIX)/lib/libmillibox.a'
 	ln -sf libmillibox.so.0 '$(DESTDIR)$(PREFIX)/lib/libmillibox.so'
 	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(version),' crates/c/millibox.pc.in \
 		>'$(DESTDIR)$(PREFIX)/lib/pkgconfig/millibox.pc'
@@ -248,10 +251,10 @@ uninstall: ## remove the installed commands and units
 			'$(DESTDIR)$(PREFIX)/$(name)')
 
 python := $(abspath $(or $(CARGO_TARGET_DIR),target))/python
-dist: ## pack everything into dist: a Debian package, an archive, a wheel, symbols, checksums
+dist: ## pack a Debian package, archive, wheel and symbols into dist (ARCHITECTURE=arm64)
 	@$(need) dpkg-deb=dpkg g++=g++ git=git python3=python3 xz=xz-utils
-	@PROFILE=$(PROFILE) packaging/build
-	@PROFILE=$(PROFILE) packaging/dist
+	@PROFILE=$(PROFILE) ARCHITECTURE=$(ARCHITECTURE) packaging/build
+	@PROFILE=$(PROFILE) ARCHITECTURE=$(ARCHITECTURE) packaging/dist
 
 image: ## pack an image for containers from the package of dist (needs root)
 	@$(need) debootstrap=debootstrap python3=python3
@@ -272,7 +275,7 @@ python: judge ## build the Python package as a wheel in target/python
 	@test -x '$(python)/venv/bin/maturin' || { python3 -m venv '$(python)/venv' && \
 		'$(python)/venv/bin/pip' install --quiet --disable-pip-version-check maturin==1.16.0; }
 	install -D -m 755 -t crates/python/python/millibox/_bin $(packed:%=$(built)/%)
-	strip --strip-debug $(packed:%=crates/python/python/millibox/_bin/%)
+	$(STRIP) --strip-debug $(packed:%=crates/python/python/millibox/_bin/%)
 	'$(python)/venv/bin/maturin' build --locked --profile $(PROFILE) --out '$(python)' \
 		--manifest-path crates/python/Cargo.toml
 
