@@ -81,7 +81,7 @@ pub fn markdown(reports: &[Report]) -> String {
 fn claim_numbers(claim: &Claim) -> [String; 2] {
     let (at_most, found) = (claim.at_most, claim.found);
     let Some(unit) = claim.unit else {
-        // 1/15 has no end.
+        // A bound such as 1/15 is shown with few digits.
         let rounded = (at_most * 1e4).round() / 1e4;
         return [rounded.to_string(), found.to_string()];
     };
