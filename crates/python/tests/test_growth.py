@@ -30,7 +30,7 @@ SEED = int(os.environ.get("MILLIBOX_SEED", "1"))
 SHOWS = "MILLIBOX_TEST_RUNS" in os.environ or "MILLIBOX_TEST_KILLS" in os.environ
 #: The number of runs in each round of `test_many_runs_leave_everything_as_it_was`.
 ROUND = 100
-#: How much more memory the second half of all runs may need.
+#: How much more memory the last quarter of all runs may need.
 MEMORY_SLACK = 4 << 20
 #: Interpreters are started in advance and ended, so the number of processes varies.
 PROCESS_SLACK = 4
@@ -121,7 +121,8 @@ def eventually(remaining: Callable[[], object]) -> object:
 
 class Growth(unittest.TestCase):
     def test_many_runs_leave_everything_as_it_was(self) -> None:
-        """Compares the largest numbers of the first half with those of the second half."""
+        """Compares the largest numbers of the first half with the smallest of the last quarter: a
+        busy machine may end some programs late, but what grows does not become smaller again."""
         rounds = max(RUNS // ROUND, 4)
         begin = time.monotonic()
         directory = tempfile.mkdtemp(prefix="millibox-growth.")
@@ -130,20 +131,22 @@ class Growth(unittest.TestCase):
         self.addCleanup(setattr, tempfile, "tempdir", previous)
         before = {found.pid for found in descendants(os.getpid())}
         measured = []
-        with Sandbox(backend=BACKEND) as box:
+        # Beside other tests, a program may wait long for a CPU.
+        with Sandbox(backend=BACKEND, limits=Limits(real_time=600)) as box:
             for _ in range(rounds):
                 self.one_round(box)
                 measured.append(self.measure(before))
-        halves = measured[: rounds // 2], measured[rounds // 2 :]
-        first, second = ({key: max(m[key] for m in half) for key in half[0]} for half in halves)
+        begins, ends = measured[: rounds // 2], measured[-(rounds // 4) :]
+        first = {key: max(one[key] for one in begins) for key in begins[0]}
+        last = {key: min(one[key] for one in ends) for key in ends[0]}
         if SHOWS:
             seconds = time.monotonic() - begin
-            print(f"\n{rounds * ROUND} runs in {seconds:.0f} s, largest numbers of each half:",
-                  *(f"{key}: {first[key]}, {second[key]}" for key in first),
+            print(f"\n{rounds * ROUND} runs in {seconds:.0f} s, numbers at the beginning and end:",
+                  *(f"{key}: {first[key]}, {last[key]}" for key in first),
                   sep="\n    ", file=sys.stderr)  # fmt: skip
         for key, most in first.items():
             slack = MEMORY_SLACK if key.startswith("memory") else PROCESS_SLACK
-            self.assertLessEqual(second[key], most + slack, f"{key}: {measured}")
+            self.assertLessEqual(last[key], most + slack, f"{key}: {measured}")
         self.assertEqual(os.listdir(directory), [])
 
     def one_round(self, box: Sandbox) -> None:
