@@ -6,6 +6,7 @@ use millibox_tests::nats;
 use millibox_tests::{HANG_TIMEOUT, eventually};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
@@ -158,7 +159,7 @@ fn large_bodies_pass_in_both_directions() {
     let content: Vec<u8> = (0..4_u32 << 20)
         .map(|number| (number % 251) as u8)
         .collect();
-    let digest = sha2::Sha256::digest_hex(&content);
+    let digest = digest_hex(&content);
     let path = format!("/v1/files/{digest}");
     let stored = front.request("PUT", &path, &[], content.clone());
     assert_eq!(stored.status, 201, "{}", stored.body);
@@ -186,15 +187,9 @@ fn large_bodies_pass_in_both_directions() {
     }
 }
 
-trait DigestHex {
-    fn digest_hex(content: &[u8]) -> String;
-}
-
-impl DigestHex for sha2::Sha256 {
-    fn digest_hex(content: &[u8]) -> String {
-        let digest = <sha2::Sha256 as sha2::Digest>::digest(content);
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
+fn digest_hex(content: &[u8]) -> String {
+    let digest = Sha256::digest(content);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The number of requests that a front end has sent again.
@@ -396,7 +391,7 @@ fn executor_with_other_tokens_is_not_used() {
     let Some(fleet) = Fleet::start() else { return };
     let open = fleet.config(CONFIG);
     let _executor = fleet.executor("box-1", &open);
-    let digest = sha2::Sha256::digest_hex(b"secret");
+    let digest = digest_hex(b"secret");
     let text = format!("{CONFIG}[[token]]\nname = 'a'\nsha256 = '{digest}'\nadmin = true\n");
     let closed = fleet.directory.path().join("closed.toml");
     std::fs::write(&closed, text).expect("a configuration file");
@@ -423,28 +418,18 @@ fn stolen_key_of_an_executor_reads_and_answers_no_requests_of_others() {
     let _executor = fleet.executor("box-1", &config);
     let front = fleet.front("web", &config);
     wait_for_executors(&front, 1);
-    let key = std::fs::read_to_string(fleet.key("box-2")).expect("a key");
-    let seed = key.lines().find_map(|line| line.strip_prefix("seed: "));
-    let seed = seed.expect("a seed").to_owned();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime.expect("a runtime").block_on(async {
+    runtime().block_on(async {
         let events = Arc::new(Mutex::new(Vec::new()));
         let noted = events.clone();
-        let options = ConnectOptions::new()
-            .nkey(seed)
-            .event_callback(move |event| {
-                if let Event::ServerError(error) = event {
-                    noted
-                        .lock()
-                        .expect("events")
-                        .push(error.to_string().to_lowercase());
-                }
-                std::future::ready(())
-            });
-        // A busy server ends connections whose clients authenticate too slowly.
-        let options = options.retry_on_initial_connect();
+        let options = options(&fleet, "box-2").event_callback(move |event| {
+            if let Event::ServerError(error) = event {
+                noted
+                    .lock()
+                    .expect("events")
+                    .push(error.to_string().to_lowercase());
+            }
+            std::future::ready(())
+        });
         let client = options.connect(fleet.nats.url()).await;
         let client = client.expect("a client");
         let denied = async |what: &str| {
@@ -483,13 +468,7 @@ fn stolen_key_of_an_executor_reads_and_answers_no_requests_of_others() {
             denied(&format!("publish to \"{subject}\"")).await;
         }
     });
-    let stranger = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let url = fleet.nats.url();
-    let connected = stranger
-        .expect("a runtime")
-        .block_on(async_nats::connect(url));
+    let connected = runtime().block_on(async_nats::connect(fleet.nats.url()));
     assert!(connected.is_err());
 }
 
@@ -655,7 +634,7 @@ fn ambiguous_requests_are_handled_as_by_a_service() {
 #[test]
 fn strangers_leave_room_for_clients_with_tokens() {
     let Some(fleet) = Fleet::start() else { return };
-    let digest = sha2::Sha256::digest_hex(b"secret");
+    let digest = digest_hex(b"secret");
     let token = format!("[[token]]\nname = 'a'\nsha256 = '{digest}'\n");
     let config = format!("{CONFIG}[queue]\nmax_bytes = 4194304\n{token}");
     let config = fleet.config(&config);
@@ -689,14 +668,18 @@ fn strangers_leave_room_for_clients_with_tokens() {
     }
 }
 
-/// The client of a key, without a service.
-async fn client(fleet: &Fleet, name: &str) -> async_nats::Client {
+/// The options of a client with a key, without a service.
+fn options(fleet: &Fleet, name: &str) -> ConnectOptions {
     let key = std::fs::read_to_string(fleet.key(name)).expect("a key");
     let seed = key.lines().find_map(|line| line.strip_prefix("seed: "));
     let options = ConnectOptions::new().nkey(seed.expect("a seed").to_owned());
     // A busy server ends connections whose clients authenticate too slowly.
-    let options = options.retry_on_initial_connect();
-    let client = options.connect(fleet.nats.url()).await;
+    options.retry_on_initial_connect()
+}
+
+/// The client of a key, without a service.
+async fn client(fleet: &Fleet, name: &str) -> async_nats::Client {
+    let client = options(fleet, name).connect(fleet.nats.url()).await;
     client.expect("a client")
 }
 

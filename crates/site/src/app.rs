@@ -23,7 +23,7 @@ use crate::processes::outbox::Outbox;
 use crate::rankings::Rankings;
 use crate::text::Locales;
 use millibox_worker::stops::Stops;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::broadcast;
 
@@ -83,10 +83,8 @@ pub struct App {
     pub oidc: Option<Arc<Provider>>,
     /// Whether browsers reach the site by HTTPS only.
     pub is_https: bool,
-    /// The digest of the token with which the first administrator signs up.
-    setup: Mutex<Option<[u8; 32]>>,
-    /// The same token, if all processes share it.
-    shared_setup: OnceLock<Token>,
+    /// The token with which the first administrator signs up.
+    setup: OnceLock<Token>,
 }
 
 impl App {
@@ -128,8 +126,7 @@ impl App {
             statements: Statements::default(),
             oidc,
             is_https,
-            setup: Mutex::default(),
-            shared_setup: OnceLock::new(),
+            setup: OnceLock::new(),
         }
     }
 
@@ -183,11 +180,10 @@ impl App {
 
     /// Lets all processes of the site accept the same link for the first administrator.
     pub fn share_setup(&self, token: Token) {
-        self.shared_setup.get_or_init(|| token);
+        self.setup.get_or_init(|| token);
     }
 
-    /// The path of a one-time link for the first administrator, unless an administrator exists. It
-    /// is a new one, unless the processes of the site share it.
+    /// The path of the link for the first administrator, unless an administrator exists.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -195,20 +191,15 @@ impl App {
         if crate::db::user::has_admin(&self.db).await? {
             return Ok(None);
         }
-        let token = self.shared_setup.get().cloned();
-        let token = token.unwrap_or_else(Token::random);
-        *self.setup() = Some(token.digest());
+        let token = self.setup.get_or_init(Token::random);
         Ok(Some(format!("/setup/{}", token.hex())))
     }
 
-    /// Whether a token is that of the link for the first administrator.
+    /// Whether a token is that of the link for the first administrator. The link may have ended,
+    /// because an administrator exists.
     pub fn is_setup(&self, token: &str) -> bool {
         let digest = Token::of_hex(token).map(|token| token.digest());
-        digest.is_some() && digest == *self.setup()
-    }
-
-    fn setup(&self) -> std::sync::MutexGuard<'_, Option<[u8; 32]>> {
-        self.setup.lock().unwrap_or_else(PoisonError::into_inner)
+        digest.is_some() && digest == self.setup.get().map(Token::digest)
     }
 
     /// The language with this name.
