@@ -35,6 +35,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/024.sql"),
     include_str!("migrations/025.sql"),
     include_str!("migrations/026.sql"),
+    include_str!("migrations/027.sql"),
 ];
 
 /// Triggers that follow on the text of a migration, by its number.

@@ -280,17 +280,17 @@ async fn end(tx: &mut Tx, id: i64, state: SetState, now: Time) -> Result<bool> {
     Ok(ended == 1)
 }
 
-record! { Open { open: i64, } }
+record! { Id { id: i64, } }
 
-async fn open_judgements(tx: &mut Tx, id: i64) -> Result<i64> {
-    let found: Option<Open> = tx
+async fn has_open_judgement(tx: &mut Tx, id: i64) -> Result<bool> {
+    let found: Option<Id> = tx
         .first(
-            "SELECT COUNT(*) AS open FROM judgement
-             WHERE rejudging_id = $1 AND state IN ('queued', 'running')",
+            "SELECT id FROM judgement
+             WHERE rejudging_id = $1 AND state IN ('queued', 'running') LIMIT 1",
             values![id],
         )
         .await?;
-    Ok(found.map_or(0, |found| found.open))
+    Ok(found.is_some())
 }
 
 /// Makes the results of a set current. Submissions without a new result keep the old one. Returns
@@ -298,7 +298,7 @@ async fn open_judgements(tx: &mut Tx, id: i64) -> Result<i64> {
 /// its transaction.
 pub async fn apply(tx: &mut Tx, id: i64, now: Time) -> Result<bool> {
     // Changing the set also prevents others from deciding at the same time.
-    if !end(tx, id, SetState::Applied, now).await? || open_judgements(tx, id).await? > 0 {
+    if !end(tx, id, SetState::Applied, now).await? || has_open_judgement(tx, id).await? {
         return Ok(false);
     }
     tx.execute(
@@ -334,13 +334,11 @@ pub async fn settle(tx: &mut Tx, id: i64, now: Time) -> Result<()> {
             values![id],
         )
         .await?;
-    if set.is_some_and(|set| set.auto_apply) && open_judgements(tx, id).await? == 0 {
+    if set.is_some_and(|set| set.auto_apply) && !has_open_judgement(tx, id).await? {
         apply(tx, id, now).await?;
     }
     Ok(())
 }
-
-record! { Id { id: i64, } }
 
 /// Drops an open set and cancels its judgements. Returns those that must be stopped, or `None` if
 /// the set is not open.

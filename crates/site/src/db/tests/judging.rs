@@ -37,6 +37,30 @@ fn queue_is_fair_between_users() {
     });
 }
 
+record! { Step { detail: String, } }
+
+#[test]
+fn index_gives_the_queue_in_its_order() {
+    with_each(async |db| {
+        // PostgreSQL would read the whole table, because it is empty.
+        if let Db::Sqlite { .. } = db {
+            let plan: Vec<Step> = db
+                .all(
+                    "EXPLAIN QUERY PLAN SELECT id FROM judgement WHERE state = 'queued'
+                     ORDER BY priority DESC, turn, id LIMIT 1",
+                    values![],
+                )
+                .await
+                .unwrap();
+            let steps: Vec<_> = plan.iter().map(|step| &step.detail).collect();
+            let [only] = steps[..] else {
+                panic!("the queue is sorted: {steps:?}")
+            };
+            assert!(only.contains("judgement_queue (state=?)"), "{only}");
+        }
+    });
+}
+
 #[test]
 fn attempt_whose_lease_has_ended_changes_nothing() {
     with_each(async |db| {
