@@ -4,7 +4,9 @@
 mod support;
 
 use async_nats::{Client, ConnectOptions, Event};
+use futures_util::StreamExt;
 use millibox_fleet::class::Class;
+use millibox_fleet::connection::{Credentials, Server};
 use millibox_fleet::introduction::{Introduction, Toolchain};
 use millibox_fleet::message::{self, Claim, Rejection, Reply, Request};
 use millibox_fleet::queue::{Lease, Task};
@@ -12,6 +14,7 @@ use millibox_fleet::result::{Failure, FailureKind, Outcome, Protocol, Verdict};
 use millibox_fleet::subject;
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::{Connection, PgConnection, Row, SqliteConnection};
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
@@ -226,7 +229,12 @@ impl Fleet {
         self.worker_with(name, &[])
     }
 
+    /// Starts a worker that judges one submission at a time.
     fn worker_with(&self, name: &str, options: &[&str]) -> Worker {
+        self.start_worker(name, &[&["--slots", "1"], options].concat())
+    }
+
+    fn start_worker(&self, name: &str, options: &[&str]) -> Worker {
         let mut command = self.site.companion("millibox-worker");
         command
             .args([
@@ -236,7 +244,7 @@ impl Fleet {
                 &format!("{name}.key"),
             ])
             .args(["--cache", &format!("cache-{name}")])
-            .args(["--slots", "1", "--backend", "rlimit"])
+            .args(["--backend", "rlimit"])
             .args(options)
             .stdout(Stdio::piped());
         let mut child = command.spawn().expect("a worker");
@@ -579,7 +587,7 @@ mod alone {
         let mut fleet = Fleet::start(None, 30, &patient_package());
         let mut bob = fleet.contestant("bob");
         block_on(async {
-            // Together more than the site serves at the same time.
+            // Each sends more than its share.
             let mut greedy = tokio::task::JoinSet::new();
             for name in ["a", "b", "c"] {
                 let (client, _) = fleet.client_with(name, HANG_TIMEOUT).await;
@@ -605,8 +613,62 @@ mod alone {
                     reply => assert_eq!(reply, Some(Reply::NoTask)),
                 }
             }
-            // Each has a share of 768 places, of 2048 in all, and one place was for the modest one.
-            assert_eq!(busy, 3 * 800 - 2048 + 1);
+            assert_eq!(busy, 3 * (800 - 768));
+        });
+    }
+
+    #[test]
+    fn slots_of_a_worker_wait_with_one_request() {
+        if !has_nats() {
+            return;
+        }
+        let mut fleet = Fleet::start(None, 30, &patient_package());
+        // The test replies in its place.
+        fleet.site.kill();
+        block_on(async {
+            let own = Credentials::read(&fleet.site.path("site.key")).unwrap();
+            let server = Server {
+                url: fleet.nats.url(),
+                ca: None,
+            };
+            let site = server.connect_site(Some(&own), || {}).await.unwrap();
+            let mut requests = site.subscribe(subject::all_requests()).await.unwrap();
+            site.flush().await.unwrap();
+            let mut worker = fleet.start_worker("a", &["--slots", "4"]);
+            let mut slots = HashSet::new();
+            let mut waiting = None;
+            while slots.len() < 3 {
+                // A second request would arrive in this time.
+                let wait = Duration::from_millis(300);
+                let limit = if waiting.is_some() {
+                    wait
+                } else {
+                    HANG_TIMEOUT
+                };
+                let next = tokio::time::timeout(limit, requests.next()).await;
+                let (to, reply) = match next {
+                    Ok(message) => {
+                        let message = message.unwrap();
+                        match message::decode(&message.payload).unwrap() {
+                            Request::Claim(claim) => {
+                                let before = waiting.replace(message.reply.unwrap());
+                                assert_eq!(before, None, "a second slot waits at the site");
+                                slots.insert(claim.slot);
+                                continue;
+                            }
+                            _ => (message.reply.unwrap(), Reply::Done),
+                        }
+                    }
+                    Err(_) => (waiting.take().expect("a request"), Reply::NoTask),
+                };
+                let reply = message::encode(&reply).unwrap();
+                site.publish(to, reply.into()).await.unwrap();
+            }
+            worker.signal(Signal::TERM);
+            let reply = message::encode(&Reply::NoTask).unwrap();
+            site.publish(waiting.unwrap(), reply.into()).await.unwrap();
+            site.flush().await.unwrap();
+            assert_eq!(worker.end(), Some(0));
         });
     }
 

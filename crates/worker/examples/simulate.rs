@@ -18,7 +18,9 @@ use millibox_fleet::result::{Outcome, Protocol, Test, Verdict};
 use millibox_fleet::subject;
 use std::error::Error;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -38,6 +40,8 @@ struct Worker {
     subject: String,
     slots: u16,
     duration: Duration,
+    /// Held by the slot that requests a task.
+    claiming: Arc<Mutex<()>>,
 }
 
 impl Worker {
@@ -76,7 +80,10 @@ impl Worker {
             wait_ms: CLAIM_WAIT_MS,
         });
         loop {
-            match self.send(&claim).await {
+            let claiming = self.claiming.lock().await;
+            let reply = self.send(&claim).await;
+            drop(claiming);
+            match reply {
                 Ok(Reply::Task(task)) => self.judge(&task).await?,
                 Ok(Reply::NoTask) => {}
                 _ => tokio::time::sleep(PAUSE).await,
@@ -163,6 +170,7 @@ async fn main() -> Result<(), Failure> {
             subject: subject::request(own.name()),
             slots,
             duration,
+            claiming: Arc::default(),
         };
         running.spawn(worker.clone().introduce());
         for slot in 0..slots {

@@ -15,6 +15,7 @@ use millibox_fleet::result::{Failure, Outcome, Progress, Verdict};
 use millibox_fleet::subject;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
@@ -73,6 +74,11 @@ pub struct RemoteQueue {
     accepted: Accepted,
     store: Store,
     handle: Handle,
+    /// Held by the slot whose request waits for a task. The others wait for their turns, so the
+    /// costs of an idle worker do not grow with its slots.
+    claiming: tokio::sync::Mutex<()>,
+    /// The number of requests for a task that have received none.
+    declined: AtomicU64,
     /// The latest results of tests, for tasks that send them.
     shown: Mutex<HashMap<Lease, watch::Sender<Progress>>>,
     /// The last failure of a request for a task, so that the log contains it once.
@@ -88,6 +94,8 @@ impl RemoteQueue {
             accepted,
             store,
             handle: Handle::current(),
+            claiming: tokio::sync::Mutex::default(),
+            declined: AtomicU64::default(),
             shown: Mutex::default(),
             trouble: Mutex::default(),
         }
@@ -250,7 +258,17 @@ impl Queue for RemoteQueue {
     type Error = RemoteError;
 
     async fn claim(&self, worker: &str) -> Result<Option<Task>, RemoteError> {
+        let declined = self.declined.load(Ordering::SeqCst);
+        let claiming = self.claiming.lock().await;
+        if self.declined.load(Ordering::SeqCst) != declined {
+            // So that a slot that must end notices it.
+            return Ok(None);
+        }
         let claimed = self.claimed(worker).await;
+        if !matches!(claimed, Ok(Some(_))) {
+            self.declined.fetch_add(1, Ordering::SeqCst);
+        }
+        drop(claiming);
         self.note(claimed.as_ref().err().map(ToString::to_string));
         match &claimed {
             Ok(_) => {}

@@ -37,9 +37,10 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The requests that the site serves at the same time, of all workers and of one. Each of up to 256
-/// slots of a worker has one request that waits for a task or is about its judgement, and few more.
-const REQUESTS: (usize, usize) = (2048, 768);
+/// The requests that the site serves at the same time, of all workers and of one. A worker has one
+/// request that waits for a task, and each of its up to 256 slots has one about its judgement, and
+/// few more.
+const REQUESTS: (usize, usize) = (16_384, 768);
 
 /// Why the site cannot serve workers.
 #[derive(Debug, thiserror::Error)]
