@@ -6,7 +6,7 @@
 # the features. So all targets for users select the packages in `products`, all targets for
 # developers select the workspace, and both name the executables that they need.
 
-# A profile of Cargo.toml. `quick` takes half as long to build as `release`.
+# A profile of Cargo.toml. `quick` takes less than half the time of `release` to build.
 PROFILE ?= release
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -29,15 +29,17 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
 		printf 'make %-17s %s\n' "$$name" "$$what"; done
 
-products := $(addprefix -p millibox-,cli ready serve site stage supervisor worker)
+products := cli ready serve site stage supervisor worker
 # packaging/build has another wrapper: this path becomes part of the names of symbols.
 workspace_rustc = $(abspath .ci/rustc)
 cargo_build = RUSTC_WORKSPACE_WRAPPER='$(workspace_rustc)' \
-	cargo build --profile $(PROFILE) --locked $(products)
+	cargo build --profile $(PROFILE) --locked $(addprefix -p millibox-,$(products))
 
+# --lib builds libmillibox_ready.so, and would build the library of the worker, which takes long.
+# The site selects the same features.
+judge build: products := $(filter-out worker,$(products))
 judge: ## build command, supervisor and judge, without the service
 	@$(need)
-	@# --lib builds libmillibox_ready.so.
 	$(cargo_build) --lib --bin millibox --bin millibox-stage --bin millibox-supervisor
 
 build: judge ## build the command, supervisor, C library and service (PROFILE=quick: sooner)
@@ -53,17 +55,16 @@ worker: ## build the program that judges for a site on another machine
 	@$(need)
 	$(cargo_build) --bin millibox-worker
 
-# The judge is shown before the rest is built.
+# The judge is shown before the site is built. `install` builds the service, which is not shown.
 demo: PROFILE := quick
 demo: ## judge examples, also on the site (KEEP=1: keep the site; BACKEND=rlimit: no cgroups)
 	@$(need) g++=g++
 	@$(MAKE) --no-print-directory judge PROFILE=$(PROFILE)
 	@PROGRAMS='$(built)' demo/run
-	@$(MAKE) --no-print-directory build PROFILE=$(PROFILE)
 	@if demo/site --can-build; then \
 		$(MAKE) --no-print-directory site PROFILE=$(PROFILE) && \
 		PROGRAMS='$(built)' demo/site $(if $(KEEP),--keep); fi
-	@echo 'make: to install what was built: make install PROFILE=$(PROFILE) PREFIX=$$HOME/.local'
+	@echo 'make: to install: make install PROFILE=$(PROFILE) PREFIX=$$HOME/.local'
 
 demo-fleet: PROFILE := quick
 demo-fleet: judge site worker ## judge on three workers while processes are killed (ARGS=--keep)
