@@ -29,14 +29,14 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do \
 		printf 'make %-17s %s\n' "$$name" "$$what"; done
 
-products := cli ready serve site stage supervisor worker
+products := cli ready serve site-program stage supervisor worker
 # packaging/build has another wrapper: this path becomes part of the names of symbols.
 workspace_rustc = $(abspath .ci/rustc)
 cargo_build = RUSTC_WORKSPACE_WRAPPER='$(workspace_rustc)' \
 	cargo build --profile $(PROFILE) --locked $(addprefix -p millibox-,$(products))
 
 # --lib builds libmillibox_ready.so, and would build the library of the worker, which takes long.
-# The site selects the same features.
+# The site selects the same features, and its library is another package.
 judge build: products := $(filter-out worker,$(products))
 judge: ## build command, supervisor and judge, without the service
 	@$(need)

@@ -1,12 +1,11 @@
 //! The load generator, which is an example.
 
-use std::path::Path;
+use crate::support::built;
 use std::process::Command;
 
 /// The report of a run with these options.
 fn report(options: &str) -> serde_json::Value {
-    let site = Path::new(env!("CARGO_BIN_EXE_millibox-site"));
-    let program = site.with_file_name("examples").join("site-load");
+    let program = built("examples/site-load");
     let output = Command::new(&program)
         .args(options.split_whitespace())
         .output()

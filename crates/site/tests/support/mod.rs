@@ -87,7 +87,7 @@ fn open(directory: &Path) {
 }
 
 /// Returns the path of an executable that was built for the tests.
-fn built(name: &str) -> PathBuf {
+pub fn built(name: &str) -> PathBuf {
     // The test is in `deps`, below the directory of the programs.
     let test = std::env::current_exe().expect("the path of the test");
     test.ancestors().nth(2).expect("a directory").join(name)

@@ -1,4 +1,4 @@
-//! The contest site: `millibox site` executes this program.
+//! The contest site: `millibox site` executes the program `millibox-site`.
 //!
 //! | module | content |
 //! | --- | --- |
@@ -308,7 +308,18 @@ impl OidcArgs {
     }
 }
 
-fn main() -> ExitCode {
+/// Parses the command line, serves the site or runs a subcommand, and reports a failure.
+///
+/// Returns the exit status of the process, which must end now: threads that judge may still run.
+///
+/// # Examples
+///
+/// ```no_run
+/// fn main() -> std::process::ExitCode {
+///     millibox_site::main()
+/// }
+/// ```
+pub fn main() -> ExitCode {
     let outcome = man::written(Cli::command()).unwrap_or_else(|| {
         let cli = Cli::parse();
         millibox_worker::log::start("info,sqlx::postgres::notice=warn,async_nats=warn");
