@@ -5,7 +5,7 @@
 //! the files readable once for all runs: as hard links if possible, otherwise as copies.
 
 use crate::Cause;
-use millibox_package::{MAX_DEPTH, MAX_ENTRIES, temporary};
+use millibox_package::{MAX_DEPTH, MAX_ENTRIES, is_of_machine, temporary};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid};
 use std::fmt;
 use std::io;
@@ -115,6 +115,19 @@ impl StagingError {
         };
         for path in paths {
             *path = shown(path);
+        }
+    }
+}
+
+impl StagingError {
+    /// Whether the machine is at fault, so that a later attempt or another machine may succeed.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            StagingError::Io { error, .. } => is_of_machine(error),
+            StagingError::TemporaryDirectory { .. } => true,
+            StagingError::TooDeep(_)
+            | StagingError::TooManyFiles(_)
+            | StagingError::Link { .. } => false,
         }
     }
 }

@@ -23,6 +23,7 @@
 //! | `constants` | names that are replaced by their values in other files |
 //! | `cause` | causes of errors, for errors that are cloned and compared |
 //! | `fault` | the faults of a package and their places |
+//! | `machine` | failures of the machine |
 //! | `bound` | bounds on the size of a package when it is read |
 //! | `archive` | a package in a `.zip` archive |
 //! | `tree` | the files of a package |
@@ -48,6 +49,7 @@ pub mod fault;
 pub mod foreign;
 mod icpc;
 mod keys;
+mod machine;
 pub mod model;
 mod position;
 mod programs;
@@ -62,6 +64,7 @@ pub use bound::{Bound, MAX_DEPTH, MAX_ENTRIES};
 pub use cause::Cause;
 pub use constants::{Constants, TooLong};
 pub use fault::{Fault, FaultKind, Faults, Severity, ToolFault};
+pub use machine::is_of_machine;
 pub use model::Problem;
 pub use tree::PYTHON_CACHE;
 

@@ -225,6 +225,10 @@ fn messages_of_the_service_match_the_golden_files() {
                 &JudgingError::Package(faults.into_iter().collect()),
             ),
             (
+                "JudgingError::Unreadable",
+                &JudgingError::Unreadable(Vec::new()),
+            ),
+            (
                 "JudgingError::System",
                 &JudgingError::System {
                     action: "create a directory",

@@ -10,9 +10,21 @@ pub enum ArchiveError {
     /// It contains errors.
     #[error("{}", lines(.0))]
     Faults(Vec<Fault>),
+    /// The machine failed while the package was read, for example because its disk is full.
+    #[error("cannot read the package: {}", lines(.0))]
+    Machine(Vec<Fault>),
     /// It cannot be read.
     #[error("cannot read the package: {0}")]
     System(#[from] std::io::Error),
+}
+
+impl From<Vec<Fault>> for ArchiveError {
+    fn from(faults: Vec<Fault>) -> ArchiveError {
+        match faults.iter().any(Fault::is_of_machine) {
+            true => ArchiveError::Machine(faults),
+            false => ArchiveError::Faults(faults),
+        }
+    }
 }
 
 /// Faults as text, one in each line.
@@ -24,7 +36,7 @@ pub fn lines(faults: &[Fault]) -> String {
 /// Opens a package whose archive is stored. `name` is the name of the uploaded file.
 ///
 /// # Errors
-/// The package contains errors or cannot be read.
+/// The package contains errors, or the machine cannot read it.
 pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), ArchiveError> {
     // The reader takes the short name of some packages from the name of the archive.
     let directory = millibox_package::temporary::directory()?;
@@ -34,7 +46,8 @@ pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), 
     std::os::unix::fs::symlink(archive, &link)?;
     let problem = millibox_package::read(&link).map_err(|faults: Faults| {
         let shown = |fault| below(fault, directory.path());
-        ArchiveError::Faults(faults.into_iter().map(shown).collect())
+        let faults: Vec<Fault> = faults.into_iter().map(shown).collect();
+        ArchiveError::from(faults)
     })?;
     Ok((problem, directory))
 }

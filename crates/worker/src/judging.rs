@@ -15,7 +15,7 @@ use millibox_fleet::queue::{Queue, Task};
 use millibox_fleet::result::{Failure, FailureKind, Progress, Test, initial_verdict};
 use millibox_judge::cancel::CancelToken;
 use millibox_judge::judge::{
-    self, Event, Judge, Machine, Options, PreparedProblem, SelectionError,
+    self, Event, Judge, Machine, Options, PackageFault, PreparedProblem, SelectionError,
 };
 use millibox_judge::report::TestReport;
 use millibox_judge::time_limit::MEASURING_CPU_TIME;
@@ -103,7 +103,7 @@ enum MachineFault {
     /// The package cannot be read.
     #[error(transparent)]
     Package(ArchiveError),
-    /// The supervisor died while the problem was prepared.
+    /// The machine failed while the problem was prepared.
     #[error(transparent)]
     Judge(judge::PackageError),
     /// The source cannot be stored.
@@ -346,9 +346,8 @@ impl<Q: Queue> Worker<Q> {
         let initial = initial().map(|group| group.name.clone()).collect();
         let problem = judge.problem(problem, &mut |_| ()).map_err(|mut error| {
             // A dead supervisor makes the programs of a package fail.
-            if judge.machine().supervisor().is_dead() {
-                return MachineFault::Judge(error).into();
-            }
+            let is_of_machine = judge.machine().supervisor().is_dead()
+                || error.faults.iter().any(PackageFault::is_of_machine);
             let shown = |path: &Path| {
                 path.strip_prefix(directory.path())
                     .unwrap_or(path)
@@ -356,7 +355,10 @@ impl<Q: Queue> Worker<Q> {
             };
             let faults = error.faults.into_iter();
             error.faults = faults.map(|fault| fault.map_paths(shown)).collect();
-            AttemptError::Problem(ProblemFault::Judge(error))
+            match is_of_machine {
+                true => MachineFault::Judge(error).into(),
+                false => AttemptError::Problem(ProblemFault::Judge(error)),
+            }
         })?;
         Ok(Ready {
             package: task.package.clone(),

@@ -58,6 +58,22 @@ impl PackageFault {
         }
     }
 
+    /// Whether the machine is at fault, for example because its disk is full, so that a later
+    /// attempt or another machine may judge the package.
+    pub fn is_of_machine(&self) -> bool {
+        match &self.problem {
+            PackageProblem::NotCompiled { error, .. } => error.is_of_machine(),
+            PackageProblem::Data(error) | PackageProblem::TestFiles { error, .. } => {
+                error.is_of_machine()
+            }
+            PackageProblem::JudgeFailed { fault, .. } => match fault {
+                MeasurementFault::CompilationFailed(error) => error.is_of_machine(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
     /// Replaces the path of each of the package's files, so that messages show a path other than
     /// the one that was read.
     #[must_use]

@@ -8,6 +8,7 @@ use crate::Cause;
 use crate::files::{HostError, MAX_STORED_FILES, NameFault};
 use crate::suite::{ChoiceError, Library};
 use millibox::{RunError, RunResult};
+use millibox_package::is_of_machine;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -331,6 +332,20 @@ pub enum InternalError {
     ReadProduct(Cause<io::Error>),
 }
 
+impl InternalError {
+    /// Whether the machine is at fault, so that a later attempt or another machine may succeed.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            InternalError::Source { cause, .. } => is_of_machine(cause),
+            InternalError::NoCommonDirectory
+            | InternalError::TooManyIncluded(_)
+            | InternalError::Included(_)
+            | InternalError::Ended(_) => false,
+            _ => true,
+        }
+    }
+}
+
 /// A step of reading sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -389,7 +404,21 @@ pub enum TrialError {
 impl CompileError {
     /// Whether the sources are at fault, so that the result is a compile error.
     pub fn is_compile_error(&self) -> bool {
-        matches!(self, CompileError::Refused(_) | CompileError::Limit(_))
+        match self {
+            CompileError::Refused(_) => true,
+            CompileError::Limit(limit) => !matches!(limit, Limit::Room(_)),
+            CompileError::Unavailable(_) | CompileError::Internal(_) => false,
+        }
+    }
+
+    /// Whether the machine is at fault, so that a later attempt or another machine may compile the
+    /// sources.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            CompileError::Internal(error) => error.is_of_machine(),
+            CompileError::Limit(limit) => matches!(limit, Limit::Room(_)),
+            CompileError::Refused(_) | CompileError::Unavailable(_) => false,
+        }
     }
 
     /// The exit status of the compiler, if it failed by itself.

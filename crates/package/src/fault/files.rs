@@ -6,6 +6,7 @@
 
 use super::text::Excerpt;
 use crate::cause::Cause;
+use crate::machine::is_of_machine;
 use std::io;
 use zip::result::ZipError;
 
@@ -44,6 +45,17 @@ pub enum FileFault {
     LinkLoop { target: Excerpt },
 }
 
+impl FileFault {
+    pub(super) fn is_of_machine(&self) -> bool {
+        match self {
+            FileFault::Unreadable(error) | FileFault::DanglingLink { error, .. } => {
+                is_of_machine(error)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A fault of a package's archive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -72,4 +84,19 @@ pub enum ArchiveFault {
     LinkOutside { name: Excerpt, target: Excerpt },
     #[error("symbolic link {name} cannot be unpacked: {error}")]
     Link { name: Excerpt, error: SystemError },
+}
+
+impl ArchiveFault {
+    pub(super) fn is_of_machine(&self) -> bool {
+        match self {
+            ArchiveFault::TemporaryDirectory(_) => true,
+            ArchiveFault::Entry { error, .. } | ArchiveFault::Link { error, .. } => {
+                is_of_machine(error)
+            }
+            ArchiveFault::NotZip(error) | ArchiveFault::EntryUnreadable { error, .. } => {
+                matches!(&**error, ZipError::Io(error) if is_of_machine(error))
+            }
+            _ => false,
+        }
+    }
 }

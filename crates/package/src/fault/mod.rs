@@ -95,6 +95,16 @@ impl Fault {
             _ => None,
         }
     }
+
+    /// Whether the machine failed while it read the package, for example because its disk is full.
+    /// The package may be faultless.
+    pub fn is_of_machine(&self) -> bool {
+        match &self.kind {
+            FaultKind::File(fault) => fault.is_of_machine(),
+            FaultKind::Archive(fault) => fault.is_of_machine(),
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Fault {

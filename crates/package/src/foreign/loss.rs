@@ -1,7 +1,8 @@
 //! What a conversion leaves out, and why a package cannot be converted.
 
 use crate::Cause;
-use crate::fault::Faults;
+use crate::fault::{Fault, Faults};
+use crate::machine::is_of_machine;
 use std::io;
 use std::path::PathBuf;
 
@@ -110,6 +111,21 @@ pub enum ForeignError {
         /// The checker.
         checker: String,
     },
+}
+
+impl ForeignError {
+    /// Whether the machine failed, for example because its disk is full. The package may be
+    /// faultless.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            ForeignError::Archive(faults) => {
+                let mut faults = faults.iter().flat_map(Faults::iter);
+                faults.any(Fault::is_of_machine)
+            }
+            ForeignError::System { cause, .. } => is_of_machine(cause),
+            _ => false,
+        }
+    }
 }
 
 fn shown(faults: Option<&Faults>) -> String {

@@ -101,6 +101,10 @@ pub enum JudgingError {
     /// The package has mistakes.
     #[error("{}", list(.0))]
     Package(Vec<Fault>),
+    /// The machine failed while the package was read or prepared, for example because its disk is
+    /// full.
+    #[error("cannot read the package: {}", list(.0))]
+    Unreadable(Vec<Fault>),
     /// The sources of the submission cannot be judged.
     #[error(transparent)]
     Submission(#[from] SubmissionError),
@@ -261,7 +265,11 @@ impl Package {
         drop(file);
         let shown = |fault: Fault| shown(fault, directory.path());
         let problem = millibox_package::read(&path).map_err(|faults: Faults| {
-            JudgingError::Package(faults.into_iter().map(shown).collect())
+            let faults: Vec<Fault> = faults.into_iter().map(shown).collect();
+            match faults.iter().any(Fault::is_of_machine) {
+                true => JudgingError::Unreadable(faults),
+                false => JudgingError::Package(faults),
+            }
         })?;
         Ok(Package { problem, directory })
     }
@@ -330,12 +338,17 @@ fn judge_blocking(
         judge
             .problem(problem, &mut |_| ())
             .map_err(|PackageError { faults, .. }| {
+                let is_of_machine = faults.iter().any(PackageFault::is_of_machine);
                 let shown = |fault: PackageFault| {
                     let fault = fault.map_paths(|path| below(path, directory.path()));
                     let problem = ToolFault::new(fault.problem);
                     Fault::new(fault.path, Severity::Error, problem)
                 };
-                JudgingError::Package(faults.into_iter().map(shown).collect())
+                let faults = faults.into_iter().map(shown).collect();
+                match is_of_machine {
+                    true => JudgingError::Unreadable(faults),
+                    false => JudgingError::Package(faults),
+                }
             });
     stop.check()?;
     let prepared = prepared?;

@@ -112,6 +112,9 @@ pub enum PackageError {
     /// It contains errors.
     #[error("the package has errors: {}", list(.0))]
     Faults(Vec<Fault>),
+    /// The machine failed while the package was read, for example because its disk is full.
+    #[error("cannot read the package: {}", list(.0))]
+    Machine(Vec<Fault>),
     /// The package cannot be read or stored.
     #[error("cannot store the package: {0}")]
     System(#[from] std::io::Error),
@@ -124,6 +127,16 @@ pub enum PackageError {
     /// The package of another system has what millibox does not have.
     #[error("the package cannot be imported: {0}")]
     Foreign(Box<foreign::ForeignError>),
+}
+
+impl From<ArchiveError> for PackageError {
+    fn from(error: ArchiveError) -> PackageError {
+        match error {
+            ArchiveError::Faults(faults) => PackageError::Faults(faults),
+            ArchiveError::Machine(faults) => PackageError::Machine(faults),
+            ArchiveError::System(error) => PackageError::System(error),
+        }
+    }
 }
 
 fn list(faults: &[Fault]) -> String {
@@ -245,10 +258,7 @@ pub struct Offer<'m> {
 /// # Errors
 /// The package contains errors or cannot be read.
 pub fn open(archive: &Path, name: &str) -> Result<(Problem, tempfile::TempDir), PackageError> {
-    archive::open(archive, name).map_err(|error| match error {
-        ArchiveError::Faults(faults) => PackageError::Faults(faults),
-        ArchiveError::System(error) => PackageError::System(error),
-    })
+    Ok(archive::open(archive, name)?)
 }
 
 /// Converts a stored package of another system and stores the result. Returns its digest, and a
@@ -279,9 +289,12 @@ pub fn taken_over(
         Ok(imported) => imported,
         Err(ImportError::Unknown) => return Ok((digest.to_owned(), Vec::new())),
         Err(ImportError::Faults(faults)) => {
-            return Err(PackageError::Faults(faults.into_iter().collect()));
+            let faults: Vec<Fault> = faults.into_iter().collect();
+            return Err(ArchiveError::from(faults).into());
         }
-        Err(ImportError::Foreign(error)) => return Err(PackageError::Foreign(Box::new(error))),
+        Err(ImportError::Foreign(error)) if !error.is_of_machine() => {
+            return Err(PackageError::Foreign(Box::new(error)));
+        }
         Err(error) => return Err(PackageError::Import(Box::new(error))),
     };
     let mut blob = blobs.begin()?;

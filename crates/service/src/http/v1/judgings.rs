@@ -379,7 +379,11 @@ fn count(service: &Service, result: &Result<Judgement, JudgingError>) {
             service.metrics.count_judging(verdict, judgement.queued);
         }
         Err(JudgingError::Refused(_)) => service.metrics.count_refusal(INTERFACE),
-        Err(error @ (JudgingError::Machine(_) | JudgingError::System { .. })) => {
+        Err(
+            error @ (JudgingError::Machine(_)
+            | JudgingError::Unreadable(_)
+            | JudgingError::System { .. }),
+        ) => {
             tracing::error!(%error, interface = INTERFACE, "the service failed");
             service.metrics.count_service_error();
         }
