@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 
-from world import STORED, Contest, Load, World
+from world import POISON_NAME, STORED, Contest, Load, World
 
 # The failed attempts of a judgement that ends its workers: of two workers, or three of one.
 ATTEMPTS = (2, 3)
@@ -126,14 +126,14 @@ class Faults:
         self.again(self.world.postgres, signal.SIGQUIT)
 
 
-def poison_workers(world, load, faults, ended):
+def poison_workers(world, faults, ended):
     """Kill each worker that judges the one submission."""
     killed = None
+    sql = f"""SELECT state, attempt, worker FROM judgement
+        JOIN source ON source.submission_id = judgement.submission_id
+        WHERE file_name = '{POISON_NAME}'"""
     while not ended.is_set():
         time.sleep(0.3)
-        if not load.poison:
-            continue
-        sql = f"SELECT state, attempt, worker FROM judgement WHERE submission_id = {load.poison}"
         for state, attempt, worker in world.rows(sql):
             if state == "running" and attempt != killed:
                 killed = attempt
@@ -264,7 +264,7 @@ def run(world, options):
     load = Load(world, contest, options)
     faults = Faults(world, options)
     ended = threading.Event()
-    watch = threading.Thread(target=poison_workers, args=(world, load, faults, ended), daemon=True)
+    watch = threading.Thread(target=poison_workers, args=(world, faults, ended), daemon=True)
     begin = time.monotonic()
     load.start()
     watch.start()

@@ -36,6 +36,8 @@ SOURCES = [
     ("wrong answer", ADD + "print(a - b)\n"),
     ("run-time error", ADD + "print(a // 0)\n"),
 ]
+# The answer to its submission may come when it has been judged. So its name shows which one it is.
+POISON_NAME = "poison.py"
 POISON = "import time\ntime.sleep(8)\n" + ADD + "print(a + b)\n"
 STORED = {
     "accepted": "accepted", "wrong answer": "wrong_answer", "run-time error": "run_time_error"
@@ -361,7 +363,8 @@ class Contest:
 
     def submit(self, token, source, key):
         """Submit with the token of a user. Return status and text of the answer."""
-        body = {"round_problem": self.problem, "file_name": "a.py", "source": source}
+        name = POISON_NAME if source.startswith(POISON) else "a.py"
+        body = {"round_problem": self.problem, "file_name": name, "source": source}
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         headers["Idempotency-Key"] = key
         browser = Browser(random_url(self.urls))

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_the_machine_are_told_from_those_of_a_package() {
+    fn errors_of_the_machine_differ_from_those_of_a_package() {
         for (errno, expected) in [
             (Errno::NOSPC, true),
             (Errno::DQUOT, true),

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use sqlx::{Connection, PgConnection, Row, SqliteConnection};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::contest::{Contest, contestant, first_admin, make_contest_of, submit};
@@ -235,7 +235,28 @@ impl Fleet {
     }
 
     fn start_worker(&self, name: &str, options: &[&str]) -> Worker {
-        let mut command = self.site.companion("millibox-worker");
+        self.run_worker(name, options, self.site.companion("millibox-worker"))
+    }
+
+    /// Starts a worker whose directory for temporary files is a disk of 1 MiB. Needs root.
+    fn worker_with_small_disk(&self, name: &str) -> Worker {
+        const MOUNT: &str = "mount -t tmpfs -o size=1m,mode=1777 none \"$TMPDIR\" && exec \"$@\"";
+        let disk = self.site.path("disk");
+        std::fs::create_dir(&disk).expect("a new directory");
+        let worker = self.site.companion("millibox-worker");
+        let mut command = Command::new("unshare");
+        command
+            .args(["--mount", "--", "sh", "-c", MOUNT, "sh"])
+            .arg(worker.get_program())
+            .args(worker.get_args())
+            .env("HOME", self.site.path(""))
+            .env("TMPDIR", disk)
+            .current_dir(self.site.path(""))
+            .stdin(Stdio::null());
+        self.run_worker(name, &["--slots", "1"], command)
+    }
+
+    fn run_worker(&self, name: &str, options: &[&str], mut command: Command) -> Worker {
         command
             .args([
                 "--nats",
@@ -800,6 +821,38 @@ mod alone {
         fleet.wait_until_accepted(id);
         let page = fleet.admin.get("/workers").body;
         assert!(!page.contains("on probation"), "{page}");
+    }
+
+    #[test]
+    fn package_that_does_not_fit_on_the_disk_of_a_worker_is_the_fault_of_the_machine() {
+        const SQL: &str = "SELECT judgement.fault AS reason, fault.kind AS kind
+             FROM judgement JOIN fault ON fault.id = judgement.fault_id
+             WHERE judgement.submission_id = $1";
+        if !has_nats() {
+            return;
+        }
+        if !rustix::process::geteuid().is_root() {
+            millibox_tests::skip("only root can mount a small disk");
+            return;
+        }
+        let large = " ".repeat(2 << 20);
+        let mut files = files_of_sum();
+        files.push(("attachments/large.txt", &large));
+        let mut fleet = Fleet::start(None, 30, &archive(&files));
+        let _worker = fleet.worker_with_small_disk("a");
+        let mut bob = fleet.contestant("bob");
+        let id = submit(&mut bob, &fleet.contest, RIGHT).id();
+        let failed = eventually("the attempts do not fail", || {
+            let found = fleet.judgement(id);
+            (found.state == "fault").then_some(found)
+        });
+        assert_eq!(failed.failures, 3, "{failed:?}");
+        let (reason, kind): (String, String) = row(&fleet.site, SQL, id, |row| match row {
+            AnyRow::Sqlite(row) => (row.get("reason"), row.get("kind")),
+            AnyRow::Postgres(row) => (row.get("reason"), row.get("kind")),
+        });
+        assert!(reason.contains("No space left on device"), "{reason}");
+        assert_eq!(kind, "machine", "{reason}");
     }
 
     #[test]

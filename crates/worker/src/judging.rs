@@ -36,7 +36,7 @@ use tokio::task::JoinHandle;
 const MAX_PROBLEMS: usize = 4;
 /// How often a worker checks whether its judgement must make way for a contest.
 const MAKE_WAY_INTERVAL: Duration = Duration::from_millis(500);
-/// The pause after a supervisor could not be started.
+/// The pause after a supervisor could not be started, or has judged nothing.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
 
 /// What all workers share.
@@ -159,7 +159,13 @@ impl<Q: Queue> Worker<Q> {
         cpus::pin(&[self.cpu]);
         while !self.is_ending() {
             match Machine::start(self.context.builder.clone(), Some(1), &[self.cpu]) {
-                Ok(machine) => self.work_with(&machine),
+                Ok(machine) => {
+                    // A machine that has judged nothing may fail again at once, for example because
+                    // the disk is full. Its attempts would make many judgements faults.
+                    if !self.work_with(&machine) && !self.is_ending() {
+                        std::thread::sleep(RESTART_PAUSE);
+                    }
+                }
                 Err(error) => {
                     tracing::error!(%error, "cannot start a supervisor");
                     std::thread::sleep(RESTART_PAUSE);
@@ -172,12 +178,14 @@ impl<Q: Queue> Worker<Q> {
         self.context.is_ending.load(Ordering::SeqCst)
     }
 
-    /// Judges until the machine must be replaced, or the worker ends.
-    fn work_with(&self, machine: &Machine) {
+    /// Judges until the machine must be replaced, or the worker ends. Returns whether it has judged
+    /// a submission.
+    fn work_with(&self, machine: &Machine) -> bool {
         let (suites, cache) = (self.context.suites.clone(), self.context.cache.clone());
         let judge = Judge::new(machine, suites, cache, Options::default());
         let mut ready = Vec::new();
         let mut makes_way = false;
+        let mut has_judged = false;
         while !self.is_ending() {
             let turn = self.context.turns.take(self.index);
             let task = self.claim();
@@ -197,9 +205,11 @@ impl<Q: Queue> Worker<Q> {
             }
             self.context.queue.ended(task.lease);
             if is_machine {
-                return;
+                break;
             }
+            has_judged = true;
         }
+        has_judged
     }
 
     /// The next task, if the queue has one.

@@ -354,6 +354,9 @@ impl fmt::Display for BecauseOfJudge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use millibox_languages::compile::Limit;
+    use millibox_languages::staging::StagingAction;
+    use rustix::io::Errno;
 
     #[test]
     fn map_paths_replaces_paths_of_fault_and_cause() {
@@ -364,5 +367,43 @@ mod tests {
         };
         let shown = |path: &Path| Path::new("p.zip").join(path.strip_prefix("/tmp/x").unwrap());
         assert_eq!(at("/tmp/x").map_paths(shown), at("p.zip"));
+    }
+
+    #[test]
+    fn package_is_not_blamed_for_failures_of_the_machine() {
+        let role = Role::Checker;
+        let internal = |error| PackageProblem::NotCompiled {
+            role,
+            error: CompileError::Internal(error),
+        };
+        let full = || std::io::Error::from(Errno::NOSPC);
+        let copy = |error: std::io::Error| StagingError::Io {
+            action: StagingAction::Copy,
+            path: "a".into(),
+            error: error.into(),
+        };
+        let room = CompileError::Limit(Limit::Room(64 << 20));
+        let measured = |fault| PackageProblem::JudgeFailed {
+            submission: "a".to_owned(),
+            fault,
+        };
+        let broken = InternalError::ReadProduct(full().into());
+        for (problem, expected) in [
+            (internal(broken.clone()), true),
+            (internal(InternalError::NoCommonDirectory), false),
+            (PackageProblem::NotCompiled { role, error: room }, true),
+            (PackageProblem::Data(copy(full())), true),
+            (PackageProblem::Data(copy(Errno::NOENT.into())), false),
+            (
+                PackageProblem::Data(StagingError::TooDeep("a".into())),
+                false,
+            ),
+            (measured(MeasurementFault::CompilationFailed(broken)), true),
+            (measured(MeasurementFault::NotFinished), false),
+            (PackageProblem::NoInteractor, false),
+        ] {
+            let fault = PackageFault::new("a".as_ref(), problem);
+            assert_eq!(fault.is_of_machine(), expected, "{fault}");
+        }
     }
 }

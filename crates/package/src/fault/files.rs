@@ -100,3 +100,35 @@ impl ArchiveFault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::{Fault, FaultKind, Severity};
+    use rustix::io::Errno;
+
+    #[test]
+    fn package_is_not_blamed_for_failures_of_the_machine() {
+        let entry = |errno: Errno| ArchiveFault::Entry {
+            name: Excerpt::new("a"),
+            error: io::Error::from(errno).into(),
+        };
+        let unreadable = |errno: Errno| FileFault::Unreadable(io::Error::from(errno).into());
+        let not_zip = |errno: Errno| ArchiveFault::NotZip(ZipError::Io(errno.into()).into());
+        let temporary = ArchiveFault::TemporaryDirectory(io::Error::from(Errno::ACCESS).into());
+        let invalid = ArchiveFault::NotZip(ZipError::InvalidArchive("no end".into()).into());
+        for (kind, expected) in [
+            (FaultKind::from(entry(Errno::NOSPC)), true),
+            (entry(Errno::NAMETOOLONG).into(), false),
+            (unreadable(Errno::MFILE).into(), true),
+            (unreadable(Errno::ACCESS).into(), false),
+            (not_zip(Errno::IO).into(), true),
+            (invalid.into(), false),
+            (temporary.into(), true),
+            (FileFault::NotUtf8.into(), false),
+        ] {
+            let fault = Fault::new("a", Severity::Error, kind);
+            assert_eq!(fault.is_of_machine(), expected, "{fault}");
+        }
+    }
+}
