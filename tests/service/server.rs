@@ -21,7 +21,7 @@ const FRONT: &str = "MILLIBOX_TEST_FRONT";
 pub struct Server {
     child: Child,
     /// The front end that relays the requests, and the NATS server.
-    _front: Option<(Fleet, Box<Server>)>,
+    front: Option<(Fleet, Box<Server>)>,
     /// `http://HOST:PORT`.
     pub url: String,
     /// The backend that limits runs, such as `rlimit`.
@@ -179,12 +179,17 @@ impl Server {
             front.args(["--front", "--listen", &listen]).args(config);
             let front = Server::spawn(front.args(arguments));
             server.url.clone_from(&front.url);
-            server._front = Some((fleet, Box::new(front)));
+            server.front = Some((fleet, Box::new(front)));
             return server;
         }
         let mut command = Command::new(executable("millibox"));
         command.args(["serve", "--listen", &listen]);
         Server::spawn(programs(command, arguments).args(config))
+    }
+
+    /// Whether a front end relays the requests.
+    pub fn is_behind_front(&self) -> bool {
+        self.front.is_some()
     }
 
     /// Sends a signal to the process that was started.
@@ -215,7 +220,7 @@ impl Server {
         };
         Server {
             child,
-            _front: None,
+            front: None,
             url: url.to_owned(),
             backend: backend.trim_start_matches('(').to_owned(),
         }

@@ -34,13 +34,14 @@ pub(crate) async fn drain(request: Request, next: Next) -> Response {
     let body = Shared::new(body);
     let request = Request::from_parts(head, Body::new(body.clone()));
     let mut response = next.run(request).await;
-    // A handler that still holds the body reads it itself.
-    let Some(body) = body.into_inner() else {
-        return response;
+    let is_read = match body.into_inner() {
+        // The first poll would prompt a client that waits with `Expect: 100-continue` to send the
+        // body.
+        Ok(body) => (body.is_polled || !waits) && read(body.body).await,
+        // The handler relays the body. It may never read the rest.
+        Err(body) => body.is_end_stream(),
     };
-    // The first poll would prompt a client that waits with `Expect: 100-continue` to send the body.
-    let is_sent = body.is_polled || !waits;
-    if !is_sent || !read(body.body).await {
+    if !is_read {
         let headers = response.headers_mut();
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -71,12 +72,17 @@ struct Shared(Arc<Mutex<Polled>>);
 struct Polled {
     body: Body,
     is_polled: bool,
+    /// A body without a stated length does not know it by itself.
+    has_ended: bool,
 }
 
 impl Shared {
     fn new(body: Body) -> Shared {
-        let is_polled = false;
-        Shared(Arc::new(Mutex::new(Polled { body, is_polled })))
+        Shared(Arc::new(Mutex::new(Polled {
+            body,
+            is_polled: false,
+            has_ended: false,
+        })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Polled> {
@@ -84,9 +90,9 @@ impl Shared {
     }
 
     /// The body, unless it is still shared.
-    fn into_inner(self) -> Option<Polled> {
-        let body = Arc::into_inner(self.0)?.into_inner();
-        Some(body.unwrap_or_else(PoisonError::into_inner))
+    fn into_inner(self) -> Result<Polled, Shared> {
+        let body = Arc::try_unwrap(self.0).map_err(Shared)?.into_inner();
+        Ok(body.unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -100,11 +106,14 @@ impl http_body::Body for Shared {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let mut shared = self.lock();
         shared.is_polled = true;
-        Pin::new(&mut shared.body).poll_frame(context)
+        let polled = Pin::new(&mut shared.body).poll_frame(context);
+        shared.has_ended = matches!(polled, Poll::Ready(None));
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.lock().body.is_end_stream()
+        let shared = self.lock();
+        shared.has_ended || shared.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -251,6 +251,10 @@ fn connection_closes_if_the_rest_of_a_body_does_not_arrive() {
         "Content-Length: 100000000\r\n",
         "Content-Length: 4\r\nExpect: 100-continue\r\n",
     ] {
+        // A front end reads a small body before an executor decides on the request.
+        if headers.contains("Expect") && server.is_behind_front() {
+            continue;
+        }
         let mut stream = TcpStream::connect(server.address()).unwrap();
         send_headers(&mut stream, headers);
         let answer = read_to_end(stream);

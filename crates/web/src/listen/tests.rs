@@ -3,6 +3,7 @@ use crate::body;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
+use http_body_util::BodyExt;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -268,5 +269,52 @@ async fn connection_survives_a_body_that_no_handler_reads() {
             "{request}: {response}"
         );
         assert!(!response.contains("connection: close"), "{response}");
+    }
+}
+
+/// A handler that relays the body, and responds when it has relayed up to `frames` parts of it.
+async fn relay(frames: usize, body: axum::body::Body) -> &'static str {
+    let (responds, response) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        let mut body = body;
+        for _ in 0..frames {
+            if body.frame().await.is_none() {
+                break;
+            }
+        }
+        let _ = responds.send(());
+        // The other side has not taken the rest yet.
+        pending::<()>().await;
+        drop(body);
+    });
+    response.await.unwrap();
+    "relayed"
+}
+
+#[tokio::test]
+async fn response_that_comes_before_the_end_of_a_relayed_body_announces_the_end_of_the_connection()
+{
+    let routes = Router::new()
+        .route("/part", post(async |body| relay(1, body).await))
+        .route("/all", post(async |body| relay(9, body).await));
+    let server = Server::new(Patience::default(), CancellationToken::new());
+    let address = listen(&server, Everyone, routes).await;
+    let length = "content-length: 4\r\n\r\nab";
+    let chunked = "transfer-encoding: chunked\r\n\r\n2\r\nab\r\n";
+    for (path, body, closes) in [
+        ("/part", length.to_owned(), true),
+        ("/part", chunked.to_owned(), true),
+        ("/all", format!("{length}cd"), false),
+        ("/all", format!("{chunked}0\r\n\r\n"), false),
+    ] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\n{body}");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut response = [0; 1024];
+        let bytes = stream.read(&mut response).await.unwrap();
+        let response = String::from_utf8_lossy(&response[..bytes]);
+        assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+        let says = response.contains("connection: close\r\n");
+        assert_eq!(says, closes, "{path}: {body:?}: {response}");
     }
 }
