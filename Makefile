@@ -36,7 +36,7 @@ cargo_build = RUSTC_WORKSPACE_WRAPPER='$(workspace_rustc)' \
 	cargo build --profile $(PROFILE) --locked $(addprefix -p millibox-,$(products))
 
 # --lib builds libmillibox_ready.so, and would build the library of the worker, which takes long.
-# The site selects the same features, and its library is another package.
+# The site selects the same features, and its library is a separate package.
 judge build: products := $(filter-out worker,$(products))
 judge: ## build command, supervisor and judge, without the service
 	@$(need)

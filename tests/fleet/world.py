@@ -36,7 +36,7 @@ SOURCES = [
     ("wrong answer", ADD + "print(a - b)\n"),
     ("run-time error", ADD + "print(a // 0)\n"),
 ]
-# The answer to its submission may come when it has been judged. So its name shows which one it is.
+# The response with its number may arrive after the verdict, so the file name identifies it.
 POISON_NAME = "poison.py"
 POISON = "import time\ntime.sleep(8)\n" + ADD + "print(a + b)\n"
 STORED = {

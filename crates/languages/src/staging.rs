@@ -123,6 +123,10 @@ impl StagingError {
     /// Whether the machine is at fault, so that a later attempt or another machine may succeed.
     pub fn is_of_machine(&self) -> bool {
         match self {
+            StagingError::Io {
+                action: StagingAction::CreateIn,
+                ..
+            } => true,
             StagingError::Io { error, .. } => is_of_machine(error),
             StagingError::TemporaryDirectory { .. } => true,
             StagingError::TooDeep(_)

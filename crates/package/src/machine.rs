@@ -18,8 +18,15 @@ use std::io::{self, ErrorKind};
 /// assert!(!is_of_machine(&Error::from(ErrorKind::UnexpectedEof)));
 /// ```
 pub fn is_of_machine(error: &io::Error) -> bool {
-    // Without a kind in stable Rust.
-    const ERRORS: [Errno; 3] = [Errno::IO, Errno::MFILE, Errno::NFILE];
+    // `ErrorKind` has no stable variant for these. A limit on the size of files causes EFBIG.
+    const ERRORS: [Errno; 6] = [
+        Errno::FBIG,
+        Errno::IO,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::NOBUFS,
+        Errno::UCLEAN,
+    ];
     let of_kind = matches!(
         error.kind(),
         ErrorKind::OutOfMemory
@@ -27,6 +34,7 @@ pub fn is_of_machine(error: &io::Error) -> bool {
             | ErrorKind::ReadOnlyFilesystem
             | ErrorKind::StaleNetworkFileHandle
             | ErrorKind::StorageFull
+            | ErrorKind::TimedOut
     );
     of_kind || Errno::from_io_error(error).is_some_and(|errno| ERRORS.contains(&errno))
 }
@@ -36,13 +44,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_the_machine_differ_from_those_of_a_package() {
+    fn errno_of_full_disk_is_of_machine() {
         for (errno, expected) in [
             (Errno::NOSPC, true),
             (Errno::DQUOT, true),
             (Errno::IO, true),
             (Errno::MFILE, true),
             (Errno::NFILE, true),
+            (Errno::FBIG, true),
+            (Errno::TIMEDOUT, true),
             (Errno::NOMEM, true),
             (Errno::ROFS, true),
             (Errno::STALE, true),

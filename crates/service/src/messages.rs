@@ -22,6 +22,8 @@ use crate::http::v1::attach::AttachError;
 use crate::service::StartError;
 use crate::tokens::Unauthorized;
 use millibox_golden::assert_messages;
+use millibox_package::fault::files::FileFault;
+use millibox_package::{Fault, Severity};
 use rustix::io::Errno;
 use std::time::Duration;
 
@@ -35,6 +37,8 @@ fn messages_of_the_service_match_the_golden_files() {
     let toml = Box::new(toml::from_str::<toml::Table>("a =").unwrap_err());
     let origin: OriginError = "a".parse::<Origin>().unwrap_err();
     let faults = millibox_package::read("/dev/null/p".as_ref()).unwrap_err();
+    let full = FileFault::Unreadable(std::io::Error::from(Errno::NOSPC).into());
+    let full = Fault::new("a", Severity::Error, full);
     let name = || "a".to_owned();
 
     assert_messages(
@@ -225,8 +229,8 @@ fn messages_of_the_service_match_the_golden_files() {
                 &JudgingError::Package(faults.into_iter().collect()),
             ),
             (
-                "JudgingError::Unreadable",
-                &JudgingError::Unreadable(Vec::new()),
+                "JudgingError::NotPrepared",
+                &JudgingError::NotPrepared(vec![full]),
             ),
             (
                 "JudgingError::System",

@@ -23,8 +23,8 @@ const MAX_REST_BYTES: usize = 256 << 10;
 /// Maximum time in which the rest of a body must arrive.
 const MAX_REST_TIME: Duration = Duration::from_millis(500);
 
-/// Reads the rest of the body before it returns the response. If the rest is large or slow, the
-/// response says that the connection will be closed.
+/// Reads the rest of the body before it returns the response. If the rest is large or slow, or the
+/// handler still holds the body, the response says that the connection will be closed.
 pub(crate) async fn drain(request: Request, next: Next) -> Response {
     if request.version() > Version::HTTP_11 || request.body().is_end_stream() {
         return next.run(request).await;
@@ -38,7 +38,7 @@ pub(crate) async fn drain(request: Request, next: Next) -> Response {
         // The first poll would prompt a client that waits with `Expect: 100-continue` to send the
         // body.
         Ok(body) => (body.is_polled || !waits) && read(body.body).await,
-        // The handler relays the body. It may never read the rest.
+        // The handler still holds the body, and may never read the rest.
         Err(body) => body.is_end_stream(),
     };
     if !is_read {
@@ -72,7 +72,7 @@ struct Shared(Arc<Mutex<Polled>>);
 struct Polled {
     body: Body,
     is_polled: bool,
-    /// A body without a stated length does not know it by itself.
+    /// Whether `poll_frame` has returned the end. A body of unknown length does not report it.
     has_ended: bool,
 }
 
@@ -107,7 +107,7 @@ impl http_body::Body for Shared {
         let mut shared = self.lock();
         shared.is_polled = true;
         let polled = Pin::new(&mut shared.body).poll_frame(context);
-        shared.has_ended = matches!(polled, Poll::Ready(None));
+        shared.has_ended |= matches!(polled, Poll::Ready(None));
         polled
     }
 

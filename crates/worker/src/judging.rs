@@ -36,7 +36,7 @@ use tokio::task::JoinHandle;
 const MAX_PROBLEMS: usize = 4;
 /// How often a worker checks whether its judgement must make way for a contest.
 const MAKE_WAY_INTERVAL: Duration = Duration::from_millis(500);
-/// The pause after a supervisor could not be started, or has judged nothing.
+/// The pause after a supervisor could not be started, or a failure that may last.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
 
 /// What all workers share.
@@ -126,6 +126,23 @@ enum MachineFault {
     Queue(Box<dyn Error + Send + Sync>),
 }
 
+impl MachineFault {
+    /// Whether the next attempt may fail for the same reason. The other faults belong to one
+    /// submission, or to the checker of one package, which must not delay others.
+    fn may_last(&self) -> bool {
+        match self {
+            MachineFault::Package(_)
+            | MachineFault::Judge(_)
+            | MachineFault::Source(_)
+            | MachineFault::Queue(_) => true,
+            MachineFault::Selection(_)
+            | MachineFault::NoSource
+            | MachineFault::SourceName
+            | MachineFault::Report(_) => false,
+        }
+    }
+}
+
 struct Worker<Q> {
     context: Arc<WorkerContext<Q>>,
     name: String,
@@ -160,9 +177,8 @@ impl<Q: Queue> Worker<Q> {
         while !self.is_ending() {
             match Machine::start(self.context.builder.clone(), Some(1), &[self.cpu]) {
                 Ok(machine) => {
-                    // A machine that has judged nothing may fail again at once, for example because
-                    // the disk is full. Its attempts would make many judgements faults.
-                    if !self.work_with(&machine) && !self.is_ending() {
+                    // The next attempts would fail, too, and make many judgements faults.
+                    if self.work_with(&machine) && !self.is_ending() {
                         std::thread::sleep(RESTART_PAUSE);
                     }
                 }
@@ -178,14 +194,13 @@ impl<Q: Queue> Worker<Q> {
         self.context.is_ending.load(Ordering::SeqCst)
     }
 
-    /// Judges until the machine must be replaced, or the worker ends. Returns whether it has judged
-    /// a submission.
+    /// Judges until the machine must be replaced, or the worker ends. Returns whether the cause may
+    /// last, as a full disk does.
     fn work_with(&self, machine: &Machine) -> bool {
         let (suites, cache) = (self.context.suites.clone(), self.context.cache.clone());
         let judge = Judge::new(machine, suites, cache, Options::default());
         let mut ready = Vec::new();
         let mut makes_way = false;
-        let mut has_judged = false;
         while !self.is_ending() {
             let turn = self.context.turns.take(self.index);
             let task = self.claim();
@@ -198,18 +213,20 @@ impl<Q: Queue> Worker<Q> {
                 continue;
             };
             let result = self.attempt(&judge, &mut ready, &task);
-            let is_machine = matches!(result, Err(AttemptError::Machine(_)));
+            let lasts = match &result {
+                Err(AttemptError::Machine(fault)) => Some(fault.may_last()),
+                _ => None,
+            };
             makes_way = matches!(result, Err(AttemptError::MadeWay));
             if let Err(error) = result {
                 self.give_up(&task, &error);
             }
             self.context.queue.ended(task.lease);
-            if is_machine {
-                break;
+            if let Some(lasts) = lasts {
+                return lasts;
             }
-            has_judged = true;
         }
-        has_judged
+        false
     }
 
     /// The next task, if the queue has one.

@@ -62,14 +62,15 @@ impl PackageFault {
     /// attempt or another machine may judge the package.
     pub fn is_of_machine(&self) -> bool {
         match &self.problem {
-            PackageProblem::NotCompiled { error, .. } => error.is_of_machine(),
+            PackageProblem::NotCompiled {
+                error: CompileError::Internal(error),
+                ..
+            } => error.is_of_machine(),
             PackageProblem::Data(error) | PackageProblem::TestFiles { error, .. } => {
                 error.is_of_machine()
             }
-            PackageProblem::JudgeFailed { fault, .. } => match fault {
-                MeasurementFault::CompilationFailed(error) => error.is_of_machine(),
-                _ => false,
-            },
+            // Judge errors on tests are failures of the machine, too.
+            PackageProblem::JudgeFailed { .. } => true,
             _ => false,
         }
     }
@@ -354,7 +355,6 @@ impl fmt::Display for BecauseOfJudge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use millibox_languages::compile::Limit;
     use millibox_languages::staging::StagingAction;
     use rustix::io::Errno;
 
@@ -382,24 +382,21 @@ mod tests {
             path: "a".into(),
             error: error.into(),
         };
-        let room = CompileError::Limit(Limit::Room(64 << 20));
-        let measured = |fault| PackageProblem::JudgeFailed {
+        let measured = PackageProblem::JudgeFailed {
             submission: "a".to_owned(),
-            fault,
+            fault: MeasurementFault::NotFinished,
         };
         let broken = InternalError::ReadProduct(full().into());
         for (problem, expected) in [
-            (internal(broken.clone()), true),
+            (internal(broken), true),
             (internal(InternalError::NoCommonDirectory), false),
-            (PackageProblem::NotCompiled { role, error: room }, true),
             (PackageProblem::Data(copy(full())), true),
             (PackageProblem::Data(copy(Errno::NOENT.into())), false),
             (
                 PackageProblem::Data(StagingError::TooDeep("a".into())),
                 false,
             ),
-            (measured(MeasurementFault::CompilationFailed(broken)), true),
-            (measured(MeasurementFault::NotFinished), false),
+            (measured, true),
             (PackageProblem::NoInteractor, false),
         ] {
             let fault = PackageFault::new("a".as_ref(), problem);

@@ -10,7 +10,7 @@ use crate::checker::{CheckerInstance, tokens};
 use crate::grader::Grader;
 use crate::scoring::{Plan, PlanError};
 use crate::validator::{OutputValidator, checker_limits, data_directory};
-use millibox_languages::compile::Options as CompileOptions;
+use millibox_languages::compile::{CompileError, Options as CompileOptions};
 use millibox_languages::program::Executable;
 use millibox_languages::staging::StagedDirectory;
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
@@ -170,9 +170,11 @@ impl Judge<'_> {
                 Some(executable)
             }
             Err(error) => {
-                let fault = match error.is_compile_error() {
-                    false => PackageProblem::NotCompiled { role, error },
-                    true => PackageProblem::Rejected {
+                let fault = match error {
+                    CompileError::Internal(_) | CompileError::Unavailable(_) => {
+                        PackageProblem::NotCompiled { role, error }
+                    }
+                    error => PackageProblem::Rejected {
                         role,
                         error,
                         messages: compilation.messages,

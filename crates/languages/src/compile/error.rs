@@ -404,21 +404,7 @@ pub enum TrialError {
 impl CompileError {
     /// Whether the sources are at fault, so that the result is a compile error.
     pub fn is_compile_error(&self) -> bool {
-        match self {
-            CompileError::Refused(_) => true,
-            CompileError::Limit(limit) => !matches!(limit, Limit::Room(_)),
-            CompileError::Unavailable(_) | CompileError::Internal(_) => false,
-        }
-    }
-
-    /// Whether the machine is at fault, so that a later attempt or another machine may compile the
-    /// sources.
-    pub fn is_of_machine(&self) -> bool {
-        match self {
-            CompileError::Internal(error) => error.is_of_machine(),
-            CompileError::Limit(limit) => matches!(limit, Limit::Room(_)),
-            CompileError::Refused(_) | CompileError::Unavailable(_) => false,
-        }
+        matches!(self, CompileError::Refused(_) | CompileError::Limit(_))
     }
 
     /// The exit status of the compiler, if it failed by itself.

@@ -103,8 +103,8 @@ pub enum JudgingError {
     Package(Vec<Fault>),
     /// The machine failed while the package was read or prepared, for example because its disk is
     /// full.
-    #[error("cannot read the package: {}", list(.0))]
-    Unreadable(Vec<Fault>),
+    #[error("cannot prepare the package: {}", list(.0))]
+    NotPrepared(Vec<Fault>),
     /// The sources of the submission cannot be judged.
     #[error(transparent)]
     Submission(#[from] SubmissionError),
@@ -267,7 +267,7 @@ impl Package {
         let problem = millibox_package::read(&path).map_err(|faults: Faults| {
             let faults: Vec<Fault> = faults.into_iter().map(shown).collect();
             match faults.iter().any(Fault::is_of_machine) {
-                true => JudgingError::Unreadable(faults),
+                true => JudgingError::NotPrepared(faults),
                 false => JudgingError::Package(faults),
             }
         })?;
@@ -346,7 +346,7 @@ fn judge_blocking(
                 };
                 let faults = faults.into_iter().map(shown).collect();
                 match is_of_machine {
-                    true => JudgingError::Unreadable(faults),
+                    true => JudgingError::NotPrepared(faults),
                     false => JudgingError::Package(faults),
                 }
             });

@@ -292,8 +292,7 @@ async fn relay(frames: usize, body: axum::body::Body) -> &'static str {
 }
 
 #[tokio::test]
-async fn response_that_comes_before_the_end_of_a_relayed_body_announces_the_end_of_the_connection()
-{
+async fn early_response_to_relayed_body_closes_connection() {
     let routes = Router::new()
         .route("/part", post(async |body| relay(1, body).await))
         .route("/all", post(async |body| relay(9, body).await));

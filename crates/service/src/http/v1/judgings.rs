@@ -381,7 +381,7 @@ fn count(service: &Service, result: &Result<Judgement, JudgingError>) {
         Err(JudgingError::Refused(_)) => service.metrics.count_refusal(INTERFACE),
         Err(
             error @ (JudgingError::Machine(_)
-            | JudgingError::Unreadable(_)
+            | JudgingError::NotPrepared(_)
             | JudgingError::System { .. }),
         ) => {
             tracing::error!(%error, interface = INTERFACE, "the service failed");
