@@ -132,9 +132,16 @@ fn open(path: &Path, purpose: Purpose, log: &Log) -> Option<Problem> {
             (directory.path().to_owned(), Some(Arc::new(directory)))
         }
     };
-    let Some(main) = main_directory(&root) else {
-        log.error("", FileFault::NoPackage);
-        return None;
+    let main = match main_directory(&root) {
+        Ok(Some(main)) => main,
+        Ok(None) => {
+            log.error("", FileFault::NoPackage);
+            return None;
+        }
+        Err(error) => {
+            log.error("", FileFault::Unreadable(error.into()));
+            return None;
+        }
     };
     if let Ok(below) = main.strip_prefix(&root)
         && main != root
@@ -168,21 +175,26 @@ fn open(path: &Path, purpose: Purpose, log: &Log) -> Option<Problem> {
 }
 
 /// Returns the directory with the main file of the package: `root`, or the only directory in it.
-fn main_directory(root: &Path) -> Option<PathBuf> {
+/// Fails only if the machine does.
+fn main_directory(root: &Path) -> std::io::Result<Option<PathBuf>> {
     let marked = |directory: &Path| MAIN_FILES.iter().any(|mark| directory.join(mark).is_file());
     if marked(root) {
-        return Some(root.to_owned());
+        return Ok(Some(root.to_owned()));
     }
-    let mut entries = std::fs::read_dir(root)
-        .ok()?
-        .filter_map(Result::ok)
-        .filter(|entry| {
-            // macOS adds a directory of this name.
-            entry.file_name() != "__MACOSX"
-                && !entry.file_name().as_encoded_bytes().starts_with(b".")
-        });
-    let only = entries.next()?;
+    let entries = match std::fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if is_of_machine(&error) => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let mut entries = entries.filter_map(Result::ok).filter(|entry| {
+        // macOS adds a directory of this name.
+        entry.file_name() != "__MACOSX" && !entry.file_name().as_encoded_bytes().starts_with(b".")
+    });
+    let Some(only) = entries.next() else {
+        return Ok(None);
+    };
     // A link may lead out of the given directory.
     let directory = only.file_type().is_ok_and(|kind| kind.is_dir());
-    (directory && entries.next().is_none() && marked(&only.path())).then(|| only.path())
+    let is_main = directory && entries.next().is_none() && marked(&only.path());
+    Ok(is_main.then(|| only.path()))
 }

@@ -187,7 +187,9 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn fault(&self, path: &str, fault: FileFault) {
-        let severity = if path.is_empty() || (self.names.needed)(path) {
+        // Without the file, another attempt would judge another package.
+        let is_needed = path.is_empty() || (self.names.needed)(path) || fault.is_of_machine();
+        let severity = if is_needed {
             Severity::Error
         } else {
             Severity::Warning
@@ -297,8 +299,12 @@ impl Walk<'_> {
             self.fault(path, FileFault::LinkLoop { target });
             return None;
         }
-        fs::metadata(&real)
-            .ok()
-            .map(|metadata| metadata.file_type())
+        match fs::metadata(&real) {
+            Ok(metadata) => Some(metadata.file_type()),
+            Err(error) => {
+                self.fault(path, FileFault::Unreadable(error.into()));
+                None
+            }
+        }
     }
 }

@@ -46,7 +46,7 @@ pub enum FileFault {
 }
 
 impl FileFault {
-    pub(super) fn is_of_machine(&self) -> bool {
+    pub(crate) fn is_of_machine(&self) -> bool {
         match self {
             FileFault::Unreadable(error) | FileFault::DanglingLink { error, .. } => {
                 is_of_machine(error)

@@ -10,6 +10,7 @@ use crate::db::problem::{self, NewVersion, Version, Visibility};
 use crate::db::submission::{self, Kind, NewSubmission};
 use crate::db::{Result as DbResult, Tx};
 use crate::judging::languages::{self, Language};
+use millibox_package::is_of_machine;
 use millibox_package::model::{Problem, Submission};
 use millibox_setter::archive;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,8 @@ fn describe(
     for one in &problem.submissions {
         match solution(&app.languages, one) {
             Ok(solution) => package.solutions.push(solution),
+            // Another attempt may read it. Otherwise, the version would lack it for good.
+            Err(SolutionFault::System(error)) if is_of_machine(&error) => return Err(error.into()),
             Err(fault) => package.skipped.push((one.name.clone(), fault)),
         }
     }
