@@ -270,6 +270,8 @@ class World:
                 part.kill(signal.SIGKILL if part.name != "database" else signal.SIGQUIT)
             part.log.close()
         if not self.options.keep:
+            if self.disk:
+                subprocess.run(["umount", "--lazy", self.directory])
             shutil.rmtree(self.directory, ignore_errors=True)
 
 
