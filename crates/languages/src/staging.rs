@@ -117,9 +117,7 @@ impl StagingError {
             *path = shown(path);
         }
     }
-}
 
-impl StagingError {
     /// Whether the machine is at fault, so that a later attempt or another machine may succeed.
     pub fn is_of_machine(&self) -> bool {
         match self {
