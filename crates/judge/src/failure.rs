@@ -103,6 +103,20 @@ impl JudgeFailure {
         }
     }
 
+    /// Whether the machine is at fault, so that a later attempt or another machine may succeed.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            JudgeFailure::Sandbox(_) | JudgeFailure::Unfinished(_) | JudgeFailure::Step { .. } => {
+                true
+            }
+            JudgeFailure::Staging(error) | JudgeFailure::TestFiles(error) => error.is_of_machine(),
+            JudgeFailure::Feedback(error) | JudgeFailure::PassFeedback(error) => {
+                error.is_of_machine()
+            }
+            _ => false,
+        }
+    }
+
     /// Replaces the path of each of the package's files, so that messages show a path other than
     /// the one that was read.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {

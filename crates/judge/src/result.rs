@@ -92,6 +92,20 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// Whether the machine is at fault, so that a later attempt or another machine may succeed.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            Reason::RunUnfinished { .. } => true,
+            Reason::NotChecked(failure) | Reason::Judge(failure) => failure.is_of_machine(),
+            Reason::Pass { reason, .. } | Reason::Points { reason, .. } => {
+                reason.as_deref().is_some_and(Reason::is_of_machine)
+            }
+            Reason::Run(_) | Reason::Checker(_) | Reason::Interactor(_) => false,
+        }
+    }
+}
+
 /// The end of a message: a colon and the reason, if there is one.
 pub(crate) struct AfterColon<'a>(pub Option<&'a Reason>);
 

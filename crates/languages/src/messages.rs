@@ -169,6 +169,10 @@ fn choice_messages() -> Messages {
             sources: vec!["p/a.x".into()],
             extensions: vec!["c".to_owned(), "py".to_owned()],
         },
+        "ChoiceError::NotRead" => ChoiceError::NotRead {
+            source_file: "p/a.pl".into(),
+            cause: denied().into(),
+        },
     ]
 }
 

@@ -651,7 +651,11 @@ fn archives_are_recognized_with_and_without_a_directory() {
         let (expected, _) = foreign.convert();
         for prefix in [String::new(), format!("{}/", foreign.name)] {
             let archive = pack(&foreign, &prefix);
-            assert!(foreign::is_foreign(&archive), "{} {prefix}", foreign.name);
+            assert!(
+                foreign::is_foreign(&archive).unwrap(),
+                "{} {prefix}",
+                foreign.name
+            );
             fs::remove_dir_all(foreign.new_package()).unwrap();
             fs::create_dir(foreign.new_package()).unwrap();
             let found = foreign::convert(&archive, &foreign.new_package());
@@ -667,7 +671,12 @@ fn archives_are_recognized_with_and_without_a_directory() {
         "a",
         &[("problem.yaml", "name: x\n"), ("data/secret/1.in", "")],
     );
-    assert!(!foreign::is_foreign(&pack(&own, "")));
+    let own = pack(&own, "");
+    assert!(!foreign::is_foreign(&own).unwrap());
+    fs::write(&own, "text").unwrap();
+    assert!(!foreign::is_foreign(&own).unwrap());
+    fs::remove_file(&own).unwrap();
+    assert!(foreign::is_foreign(&own).is_err());
 }
 
 /// Compiles a checker with its adapter. Returns `None` without a compiler.

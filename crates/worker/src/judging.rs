@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle as Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -38,6 +38,8 @@ const MAX_PROBLEMS: usize = 4;
 const MAKE_WAY_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause after a supervisor could not be started, or a failure that may last.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
+/// How often a worker that pauses checks whether it must end.
+const END_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What all workers share.
 #[derive(Debug)]
@@ -178,15 +180,23 @@ impl<Q: Queue> Worker<Q> {
             match Machine::start(self.context.builder.clone(), Some(1), &[self.cpu]) {
                 Ok(machine) => {
                     // The next attempts would fail, too, and make many judgements faults.
-                    if self.work_with(&machine) && !self.is_ending() {
-                        std::thread::sleep(RESTART_PAUSE);
+                    if self.work_with(&machine) {
+                        self.pause();
                     }
                 }
                 Err(error) => {
                     tracing::error!(%error, "cannot start a supervisor");
-                    std::thread::sleep(RESTART_PAUSE);
+                    self.pause();
                 }
             }
+        }
+    }
+
+    /// Waits for [`RESTART_PAUSE`], or until the worker ends.
+    fn pause(&self) {
+        let end = Instant::now() + RESTART_PAUSE;
+        while !self.is_ending() && Instant::now() < end {
+            std::thread::sleep(END_INTERVAL);
         }
     }
 

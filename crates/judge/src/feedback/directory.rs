@@ -1,6 +1,7 @@
 //! Creates the feedback directory and reads files in it.
 
 use millibox_languages::staging::{Ids, StagingError, private_directory, same_user};
+use millibox_package::is_of_machine;
 use millibox_removal::empty;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
@@ -129,6 +130,20 @@ pub enum FeedbackError {
         /// The error from the kernel.
         errno: Errno,
     },
+}
+
+impl FeedbackError {
+    /// Whether the machine is at fault, so that a later attempt or another machine may succeed.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        match self {
+            FeedbackError::Staging(error) => error.is_of_machine(),
+            FeedbackError::Open { .. } | FeedbackError::Create { .. } => true,
+            FeedbackError::Read { errno, .. } | FeedbackError::Remove { errno, .. } => {
+                is_of_machine(&(*errno).into())
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Restores the judge's access to a place. If the sandbox's user is the judge's user, a run owns

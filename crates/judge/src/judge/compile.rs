@@ -1,9 +1,12 @@
 //! Compiles submissions with the files and limits of the problem.
 
 use super::base::Judge;
-use millibox_languages::compile::{Compilation, NoSuite, Options as CompileOptions, Refusal};
+use millibox_languages::compile::{
+    Compilation, InternalError, NoSuite, Options as CompileOptions, Refusal, SourceAction,
+};
 use millibox_languages::suite::Suite;
 use millibox_package::model::{Problem, Submission};
+use std::io;
 use std::path::PathBuf;
 
 impl Judge<'_> {
@@ -34,10 +37,14 @@ impl Judge<'_> {
                 return Compilation::failed(Refusal::CodeTooLong { bytes, limit });
             }
         }
+        let include = match self.include(problem, suite) {
+            Ok(include) => include,
+            Err(error) => return Compilation::failed(error),
+        };
         let options = CompileOptions {
             cpu_time: problem.limits.compilation_time,
             memory: problem.limits.compilation_memory,
-            include: self.include(problem, suite),
+            include,
             constants: problem.constants.clone(),
             constants_in_include_only: !problem
                 .submissions
@@ -61,15 +68,23 @@ impl Judge<'_> {
 
     /// Returns the directories whose files the problem adds to submissions in this language. The
     /// files in the language's own directory override those for all languages.
-    fn include(&self, problem: &Problem, suite: &Suite) -> Vec<PathBuf> {
+    ///
+    /// # Errors
+    /// The directory of these files cannot be read.
+    fn include(&self, problem: &Problem, suite: &Suite) -> Result<Vec<PathBuf>, InternalError> {
         let Some(directory) = &problem.include else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let entries = std::fs::read_dir(directory)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
+            .and_then(|entries| {
+                let paths = entries.map(|entry| Ok(entry?.path()));
+                paths.collect::<io::Result<Vec<PathBuf>>>()
+            })
+            .map_err(|error| InternalError::Source {
+                path: problem.shown(directory),
+                action: SourceAction::List,
+                cause: error.into(),
+            })?;
         let is_of_language = |path: &PathBuf| {
             let name = path
                 .file_name()
@@ -80,10 +95,11 @@ impl Judge<'_> {
                 .is_ok_and(|named| named.language == suite.language)
         };
         let own = entries
+            .into_iter()
             .filter(|path| path.is_dir())
             .filter(is_of_language)
             .min();
         let for_all = Some(directory.join("default")).filter(|path| path.is_dir());
-        for_all.into_iter().chain(own).collect()
+        Ok(for_all.into_iter().chain(own).collect())
     }
 }

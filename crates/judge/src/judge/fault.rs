@@ -333,6 +333,21 @@ impl MeasurementFault {
                 | MeasurementFault::NotFinished
         )
     }
+
+    /// Whether the machine is at fault, so that a later attempt or another machine may measure the
+    /// submission.
+    pub fn is_of_machine(&self) -> bool {
+        match self {
+            MeasurementFault::CompilationFailed(error) => error.is_of_machine(),
+            MeasurementFault::TestFailed { reason, .. } => {
+                reason.as_ref().is_some_and(Reason::is_of_machine)
+            }
+            MeasurementFault::NotFinished => true,
+            MeasurementFault::Unavailable(_)
+            | MeasurementFault::NotCompiled(_)
+            | MeasurementFault::NotAccepted { .. } => false,
+        }
+    }
 }
 
 /// Renders a reason in one line, or the comment if there is no reason.
@@ -355,6 +370,7 @@ impl fmt::Display for BecauseOfJudge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::{JudgeFailure, Step};
     use millibox_languages::staging::StagingAction;
     use rustix::io::Errno;
 
@@ -387,6 +403,21 @@ mod tests {
             fault: MeasurementFault::NotFinished,
         };
         let broken = InternalError::ReadProduct(full().into());
+        let failed = |failure: JudgeFailure| {
+            let fault = MeasurementFault::TestFailed {
+                test: "1".to_owned(),
+                reason: Some(Reason::NotChecked(failure.into())),
+            };
+            assert!(fault.is_judge_failure());
+            fault.is_of_machine()
+        };
+        assert!(failed(JudgeFailure::TestFiles(copy(full()))));
+        assert!(failed(JudgeFailure::step(
+            Step::FindFile("a".into()),
+            full()
+        )));
+        assert!(!failed(JudgeFailure::TestFiles(copy(Errno::NOENT.into()))));
+        assert!(!failed(JudgeFailure::NoAnswer));
         for (problem, expected) in [
             (internal(broken), true),
             (internal(InternalError::NoCommonDirectory), false),

@@ -154,6 +154,10 @@ impl Judge<'_> {
                 }
                 Err(fault) => fault,
             };
+            if fault.is_of_machine() {
+                // With fewer submissions, the limit could be too low.
+                return Err(judge_failed(problem, submission, fault).into());
+            }
             if !matches!(fault, MeasurementFault::Unavailable(_)) {
                 let warning = PackageProblem::NotCounted {
                     fault: fault.clone(),

@@ -13,6 +13,7 @@ use crate::validator::{OutputValidator, checker_limits, data_directory};
 use millibox_languages::compile::{CompileError, Options as CompileOptions};
 use millibox_languages::program::Executable;
 use millibox_languages::staging::StagedDirectory;
+use millibox_package::is_of_machine;
 use millibox_package::model::{Checker, Convention, Group, Problem, Program, Test};
 use std::path::Path;
 use std::sync::Arc;
@@ -220,7 +221,11 @@ fn keep_tests(group: &mut Group, is_wanted: &impl Fn(&Test) -> bool) {
 /// Checks that a test has the files that judging needs.
 fn check_test(problem: &Problem, test: &Test, faults: &mut Faults) {
     let name = || test.name.clone();
-    let is_missing = |path: &Path| !path.is_file();
+    // If the machine fails to find a file, it also fails to open it for a run.
+    let is_missing = |path: &Path| match path.metadata() {
+        Ok(metadata) => !metadata.is_file(),
+        Err(error) => !is_of_machine(&error),
+    };
     if is_missing(&test.input) {
         faults.add(&test.input, PackageProblem::NoInput { test: name() });
     }

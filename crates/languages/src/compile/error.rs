@@ -142,13 +142,19 @@ impl NoSuite {
     }
 }
 
-/// The sources are wrong, unless they are in a language that this machine does not have.
+/// The sources are wrong, unless they are in a language that this machine does not have, or the
+/// machine failed to read them.
 impl From<NoSuite> for CompileError {
     fn from(error: NoSuite) -> CompileError {
-        if error.error.is_unknown_language() {
-            CompileError::Unavailable(error.into())
-        } else {
-            CompileError::Refused(error.into())
+        match *error.error {
+            ChoiceError::NotRead { source_file, cause } => InternalError::Source {
+                path: source_file,
+                action: SourceAction::Read,
+                cause,
+            }
+            .into(),
+            _ if error.error.is_unknown_language() => CompileError::Unavailable(error.into()),
+            _ => CompileError::Refused(error.into()),
         }
     }
 }

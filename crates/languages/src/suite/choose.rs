@@ -3,7 +3,8 @@
 use super::error::ChoiceError;
 use super::model::{Suite, has_extension};
 use super::similar::nearest;
-use std::io::Read;
+use millibox_package::is_of_machine;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Maximum number of bytes that are read of a first line that begins with `#!`.
@@ -27,23 +28,36 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns at most this many bytes from the beginning. `None` means that the source is not a
-    /// regular file or cannot be read.
-    fn beginning(self, bytes: u64) -> Option<Vec<u8>> {
-        let mut beginning = Vec::new();
+    /// Returns at most this many bytes from the beginning; none of a source that is not a
+    /// regular file, or that does not exist.
+    ///
+    /// # Errors
+    /// The machine has failed.
+    fn beginning(self, bytes: u64) -> Result<Vec<u8>, ChoiceError> {
         match self {
-            // Opening a FIFO or a device may block.
-            Source::File(path) if path.symlink_metadata().is_ok_and(|file| file.is_file()) => {
-                let file = std::fs::File::open(path).ok()?;
-                file.take(bytes).read_to_end(&mut beginning).ok()?;
-            }
-            Source::File(_) => return None,
+            Source::File(path) => match beginning_of_file(path, bytes) {
+                Err(error) if is_of_machine(&error) => Err(ChoiceError::NotRead {
+                    source_file: path.to_owned(),
+                    cause: error.into(),
+                }),
+                beginning => Ok(beginning.unwrap_or_default()),
+            },
             Source::Content(_, content) => {
-                content.take(bytes).read_to_end(&mut beginning).ok()?;
+                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                Ok(content[..content.len().min(bytes)].to_vec())
             }
         }
-        Some(beginning)
     }
+}
+
+fn beginning_of_file(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut beginning = Vec::new();
+    // Opening a FIFO or a device may block.
+    if path.symlink_metadata()?.is_file() {
+        let file = std::fs::File::open(path)?;
+        file.take(bytes).read_to_end(&mut beginning)?;
+    }
+    Ok(beginning)
 }
 
 impl Suite {
@@ -65,7 +79,10 @@ impl Suite {
         content: &[u8],
     ) -> Option<&'s Suite> {
         let source = Source::Content(name, content);
-        by_extension(suites.clone(), source).or_else(|| by_shebang(suites, source))
+        match by_extension(suites.clone(), source).ok()? {
+            None => by_shebang(suites, source).ok()?,
+            suite => suite,
+        }
     }
 }
 
@@ -108,7 +125,7 @@ pub(super) fn by_sources<'s>(
     }
     let mut chosen: Vec<&Suite> = Vec::new();
     for source in sources {
-        if let Some(suite) = by_extension(defaults(), Source::File(source))
+        if let Some(suite) = by_extension(defaults(), Source::File(source))?
             && !chosen.iter().any(|known| known.name == suite.name)
         {
             chosen.push(suite);
@@ -124,24 +141,26 @@ pub(super) fn by_sources<'s>(
             });
         }
     }
-    if let Some(suite) = sources
-        .iter()
-        .find_map(|source| by_shebang(defaults(), Source::File(source)))
-    {
-        return Ok(suite);
-    }
     if sources.is_empty() {
         return Err(ChoiceError::NoSources);
     }
-    if let Some((source, interpreter)) = sources.iter().find_map(|source| {
-        let known = |suite: &Suite| has_extension(source, &suite.sources.extensions);
-        let interpreter = shebang(Source::File(source))?;
-        Some((source, interpreter)).filter(|_| defaults().any(known))
-    }) {
-        return Err(ChoiceError::ForeignInterpreter {
-            source_file: source.clone(),
-            interpreter,
-        });
+    let mut foreign = None;
+    for source in sources {
+        let Some(interpreter) = shebang(Source::File(source))? else {
+            continue;
+        };
+        if let Some(suite) = with_shebang(defaults(), &interpreter) {
+            return Ok(suite);
+        }
+        if defaults().any(|suite| has_extension(source, &suite.sources.extensions)) {
+            foreign.get_or_insert(ChoiceError::ForeignInterpreter {
+                source_file: source.clone(),
+                interpreter,
+            });
+        }
+    }
+    if let Some(foreign) = foreign {
+        return Err(foreign);
     }
     let extensions = defaults().flat_map(|suite| suite.sources.extensions.iter().cloned());
     Err(ChoiceError::UnknownSources {
@@ -155,9 +174,11 @@ pub(super) fn by_sources<'s>(
 fn by_extension<'s>(
     suites: impl Iterator<Item = &'s Suite>,
     source: Source<'_>,
-) -> Option<&'s Suite> {
+) -> Result<Option<&'s Suite>, ChoiceError> {
     let path = source.path();
-    let extension = path.extension()?.to_str()?;
+    let Some(extension) = path.extension().and_then(|extension| extension.to_str()) else {
+        return Ok(None);
+    };
     let suites: Vec<&Suite> = suites
         .filter(|suite| has_extension(path, &suite.sources.extensions))
         .collect();
@@ -169,41 +190,39 @@ fn by_extension<'s>(
             .any(|known| known == extension)
     };
     let any_same = suites.iter().any(is_same);
-    let foreign = |suite: &Suite| {
-        let excluded = &suite.sources.foreign_shebangs;
-        !excluded.is_empty()
-            && shebang(source).is_some_and(|interpreter| excluded.contains(&interpreter))
-    };
-    let known: Vec<&Suite> = suites
-        .into_iter()
-        .filter(|suite| !any_same || is_same(suite))
-        .filter(|suite| !foreign(suite))
-        .collect();
-    match known[..] {
-        [] | [_] => known.first().copied(),
-        _ => by_shebang(known.iter().copied(), source)
-            .or_else(|| by_mark(&known, source))
-            .or_else(|| {
-                known
-                    .iter()
-                    .copied()
-                    .rev()
-                    .max_by_key(|suite| suite.sources.priority)
-            }),
+    let mut known = suites;
+    known.retain(|suite| !any_same || is_same(suite));
+    if known
+        .iter()
+        .any(|suite| !suite.sources.foreign_shebangs.is_empty())
+        && let Some(interpreter) = shebang(source)?
+    {
+        known.retain(|suite| !suite.sources.foreign_shebangs.contains(&interpreter));
     }
+    if let [] | [_] = known[..] {
+        return Ok(known.first().copied());
+    }
+    if let Some(suite) = by_shebang(known.iter().copied(), source)? {
+        return Ok(Some(suite));
+    }
+    if let Some(suite) = by_mark(&known, source)? {
+        return Ok(Some(suite));
+    }
+    let suites = known.into_iter().rev();
+    Ok(suites.max_by_key(|suite| suite.sources.priority))
 }
 
 /// Chooses by the marks of suites, if only one suite has a mark in the source.
-fn by_mark<'s>(suites: &[&'s Suite], source: Source<'_>) -> Option<&'s Suite> {
+fn by_mark<'s>(suites: &[&'s Suite], source: Source<'_>) -> Result<Option<&'s Suite>, ChoiceError> {
     if suites.iter().all(|suite| suite.sources.marks.is_empty()) {
-        return None;
+        return Ok(None);
     }
     let bytes = source.beginning(MAX_MARKED_BYTES)?;
     let text = String::from_utf8_lossy(&bytes);
-    suites.iter().copied().find(|suite| {
+    Ok(suites.iter().copied().find(|suite| {
         let is_clause = |line: &str| suite.sources.marks.iter().any(|mark| begins(line, mark));
         text.lines().any(is_clause)
-    })
+    }))
 }
 
 /// Whether a line begins a clause: with the mark itself, or with a head and the mark. A head is a
@@ -223,17 +242,28 @@ fn begins(line: &str, mark: &str) -> bool {
 }
 
 fn by_shebang<'s>(
-    mut suites: impl Iterator<Item = &'s Suite>,
+    suites: impl Iterator<Item = &'s Suite>,
     source: Source<'_>,
-) -> Option<&'s Suite> {
+) -> Result<Option<&'s Suite>, ChoiceError> {
     let interpreter = shebang(source)?;
-    suites.find(|suite| suite.sources.shebangs.contains(&interpreter))
+    Ok(interpreter.and_then(|interpreter| with_shebang(suites, &interpreter)))
+}
+
+fn with_shebang<'s>(
+    mut suites: impl Iterator<Item = &'s Suite>,
+    interpreter: &String,
+) -> Option<&'s Suite> {
+    suites.find(|suite| suite.sources.shebangs.contains(interpreter))
 }
 
 /// Returns the name of the interpreter in the first line: `python3` for
 /// `#!/usr/bin/env -S python3 -u`.
-fn shebang(source: Source<'_>) -> Option<String> {
+fn shebang(source: Source<'_>) -> Result<Option<String>, ChoiceError> {
     let head = source.beginning(MAX_SHEBANG_BYTES)?;
+    Ok(interpreter(&head))
+}
+
+fn interpreter(head: &[u8]) -> Option<String> {
     let line = head
         .strip_prefix(b"#!")?
         .split(|byte| *byte == b'\n')
@@ -312,6 +342,16 @@ mod tests {
         };
         assert_eq!(titles, ["C17", "Python 3"]);
         assert_eq!(choose(&[]), Err(ChoiceError::NoSources));
+    }
+
+    #[test]
+    fn source_that_the_machine_cannot_read_has_no_language() {
+        // The kernel reports EIO.
+        let path = "/proc/self/mem";
+        assert!(matches!(
+            choose(&[path]),
+            Err(ChoiceError::NotRead { source_file, .. }) if source_file == Path::new(path)
+        ));
     }
 
     #[test]

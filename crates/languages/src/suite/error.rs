@@ -1,5 +1,6 @@
 //! Faults of suite files, and why no suite was chosen for sources.
 
+use millibox_package::Cause;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -345,27 +346,41 @@ pub enum ChoiceError {
         /// The extensions of all languages.
         extensions: Vec<String>,
     },
+    /// The machine failed to read a source.
+    #[error("{}: cannot read it: {cause}", .source_file.display())]
+    NotRead {
+        /// The source.
+        source_file: PathBuf,
+        /// The kernel's error.
+        cause: Cause<io::Error>,
+    },
 }
 
 impl ChoiceError {
     /// Replaces the path of each source, so that messages show a path other than the one that was
     /// read.
     pub fn map_paths(&mut self, shown: impl Fn(&Path) -> PathBuf) {
-        if let ChoiceError::SeveralLanguages { sources, .. }
-        | ChoiceError::UnknownSources { sources, .. } = self
-        {
-            sources.iter_mut().for_each(|path| *path = shown(path));
+        match self {
+            ChoiceError::SeveralLanguages { sources, .. }
+            | ChoiceError::UnknownSources { sources, .. } => {
+                sources.iter_mut().for_each(|path| *path = shown(path));
+            }
+            ChoiceError::NotRead { source_file, .. } => *source_file = shown(source_file),
+            ChoiceError::UnknownName { .. }
+            | ChoiceError::NoSources
+            | ChoiceError::ForeignInterpreter { .. } => {}
         }
     }
 
-    /// Whether the sources are in a language that has no suite. Other errors are faults of the
-    /// sources.
+    /// Whether the sources are in a language that has no suite.
     pub fn is_unknown_language(&self) -> bool {
         match self {
             ChoiceError::UnknownName { .. }
             | ChoiceError::ForeignInterpreter { .. }
             | ChoiceError::UnknownSources { .. } => true,
-            ChoiceError::NoSources | ChoiceError::SeveralLanguages { .. } => false,
+            ChoiceError::NoSources
+            | ChoiceError::SeveralLanguages { .. }
+            | ChoiceError::NotRead { .. } => false,
         }
     }
 }

@@ -33,9 +33,12 @@ mod xml;
 pub use loss::{ForeignError, Loss};
 
 use crate::fault::log::Log;
+use crate::machine::is_of_machine;
 use source::Source;
 use std::fmt::{self, Display};
+use std::io;
 use std::path::Path;
+use zip::result::ZipError;
 
 /// The format of another system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,12 +81,15 @@ pub struct Conversion {
 
 /// Whether an archive seems to contain the package of another system. Only the names of its entries
 /// are read.
-pub fn is_foreign(archive: &Path) -> bool {
-    let Ok(file) = std::fs::File::open(archive) else {
-        return false;
-    };
-    let Ok(archive) = zip::ZipArchive::new(std::io::BufReader::new(file)) else {
-        return false;
+///
+/// # Errors
+/// The archive cannot be read. A file that is no archive is not an error.
+pub fn is_foreign(archive: &Path) -> io::Result<bool> {
+    let file = std::fs::File::open(archive)?;
+    let archive = match zip::ZipArchive::new(std::io::BufReader::new(file)) {
+        Ok(archive) => archive,
+        Err(ZipError::Io(error)) if is_of_machine(&error) => return Err(error),
+        Err(_) => return Ok(false),
     };
     let names: Vec<_> = archive.file_names().flatten().collect();
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
@@ -101,7 +107,7 @@ pub fn is_foreign(archive: &Path) -> bool {
         let names = names.iter().filter_map(|name| name.strip_prefix(prefix));
         names.collect::<Vec<&str>>()
     };
-    [prefix.as_str(), ""].into_iter().any(|prefix| {
+    Ok([prefix.as_str(), ""].into_iter().any(|prefix| {
         let names = below(prefix);
         let has = |name: &str| names.contains(&name);
         let within = |directory: &str| names.iter().any(|name| name.starts_with(directory));
@@ -110,7 +116,7 @@ pub fn is_foreign(archive: &Path) -> bool {
             || has("task.yaml")
             || (has("problem.yaml") && within("testdata/") && !within("data/"))
             || (within("in/") && within("out/") && !has("Simfile") && !is_icpc)
-    })
+    }))
 }
 
 /// Converts the package of another system to a new package in the directory `to`, which must be

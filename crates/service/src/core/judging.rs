@@ -326,7 +326,13 @@ fn judge_blocking(
         _ => sources.path().to_owned(),
     };
     let mut submission = judge::choose(&problem, &named, judging.language.as_deref())
-        .map_err(SubmissionError::from)?
+        .map_err(|error| match error {
+            SelectionError::Directory { source, .. } => JudgingError::System {
+                action: "read the submission",
+                error: source,
+            },
+            error => SubmissionError::from(error).into(),
+        })?
         .pop()
         .ok_or(SubmissionError::NoSource)?;
     submission.name = match &judging.submission[..] {

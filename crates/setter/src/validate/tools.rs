@@ -65,7 +65,7 @@ impl Setter<'_> {
         let (mut validators, mut checktestdata_faults) = (Vec::new(), Vec::new());
         for program in &problem.input_validators {
             if program.is_checktestdata() {
-                match checktestdata::parse(program, &problem.constants) {
+                match checktestdata::parse(checktestdata::read(program)?, &problem.constants) {
                     Ok(parsed) => validators.push((program, InputValidator::Checktestdata(parsed))),
                     Err(fault) => checktestdata_faults.push((program, fault)),
                 }

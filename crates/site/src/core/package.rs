@@ -272,7 +272,7 @@ pub fn taken_over(
     name: &str,
 ) -> Result<(String, Vec<String>), PackageError> {
     let archive = blobs.path(digest);
-    if !foreign::is_foreign(&archive) {
+    if !foreign::is_foreign(&archive)? {
         return Ok((digest.to_owned(), Vec::new()));
     }
     let directory = millibox_package::temporary::directory()?;
