@@ -11,16 +11,19 @@ use std::fmt::{self, Debug};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long a request waits for its reply. A request for a task also waits for a task.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
 /// How often the server must show that the connection works.
-const PING_INTERVAL: Duration = Duration::from_secs(10);
+const PING_INTERVAL: Duration = Duration::from_secs(5);
 /// The number of received messages that an execution service keeps until it handles them. Further
 /// messages are lost, which ends the open requests.
 const SERVICE_MESSAGES: usize = 16 << 10;
+/// The first line of a certificate.
+const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----";
 /// The rights on a file of users other than its owner.
 const OTHERS: u32 = 0o077;
 /// The maximum length of a file with a key.
@@ -165,6 +168,20 @@ pub enum ConnectionError {
         /// The address.
         url: String,
     },
+    /// The file with certificates cannot be read.
+    #[error("cannot read {}: {error}", .path.display())]
+    ReadCertificates {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        error: std::io::Error,
+    },
+    /// The file has no certificate.
+    #[error("{} has no certificate in PEM, which begins with {CERTIFICATE}", .path.display())]
+    NoCertificates {
+        /// The file.
+        path: PathBuf,
+    },
     /// The connection cannot be prepared.
     #[error("cannot connect to {url}: {error}")]
     Connect {
@@ -218,15 +235,13 @@ impl Server {
         let options = ConnectOptions::new()
             .nkey(own.seed.clone())
             .name(format!("millibox serve {}", own.name))
-            .subscription_capacity(SERVICE_MESSAGES)
-            .event_callback(move |event| {
-                report(&event);
-                if matches!(event, Event::Disconnected | Event::SlowConsumer(_)) {
-                    losses.send_modify(|number| *number += 1);
-                }
-                std::future::ready(())
-            });
-        Ok((self.connect_with(options).await?, watched))
+            .subscription_capacity(SERVICE_MESSAGES);
+        let observer = move |event: &Event| {
+            if matches!(event, Event::Disconnected | Event::SlowConsumer(_)) {
+                losses.send_modify(|number| *number += 1);
+            }
+        };
+        Ok((self.connect_with(options, observer).await?, watched))
     }
 
     async fn connect(
@@ -234,20 +249,19 @@ impl Server {
         options: ConnectOptions,
         connected: impl Fn() + Send + Sync + 'static,
     ) -> Result<Client, ConnectionError> {
-        let connected = Arc::new(connected);
-        let options = options.event_callback(move |event| {
-            let connected = connected.clone();
-            async move {
-                if matches!(event, Event::Connected) {
-                    connected();
-                }
-                report(&event);
+        let observer = move |event: &Event| {
+            if matches!(event, Event::Connected) {
+                connected();
             }
-        });
-        self.connect_with(options).await
+        };
+        self.connect_with(options, observer).await
     }
 
-    async fn connect_with(&self, options: ConnectOptions) -> Result<Client, ConnectionError> {
+    async fn connect_with(
+        &self,
+        options: ConnectOptions,
+        observer: impl Fn(&Event) + Send + Sync + 'static,
+    ) -> Result<Client, ConnectionError> {
         let is_tls = self.url.starts_with("tls://");
         // An address with a password would show the password in messages.
         if !(is_tls || self.url.starts_with("nats://")) || self.url.contains('@') {
@@ -263,11 +277,24 @@ impl Server {
         let mut options = options
             .require_tls(is_tls)
             .request_timeout(Some(REQUEST_TIMEOUT))
-            .ping_interval(PING_INTERVAL)
-            .retry_on_initial_connect();
+            .ping_interval(PING_INTERVAL);
         if let Some(ca) = &self.ca {
+            check_certificates(ca)?;
             options = options.add_root_certificates(ca.clone());
         }
+        let reporter = Reporter {
+            url: self.url.clone(),
+            options: options.clone(),
+            is_reported: AtomicBool::new(false),
+        };
+        let reporter = Arc::new(reporter);
+        let options = options
+            .retry_on_initial_connect()
+            .event_callback(move |event| {
+                observer(&event);
+                reporter.report(&event);
+                std::future::ready(())
+            });
         let connected = options.connect(&self.url).await;
         connected.map_err(|error| ConnectionError::Connect {
             url: self.url.clone(),
@@ -276,13 +303,56 @@ impl Server {
     }
 }
 
-fn report(event: &Event) {
-    match event {
-        Event::Connected => tracing::info!("connected to the NATS server"),
-        Event::ServerError(_) | Event::ClientError(_) | Event::SlowConsumer(_) => {
-            tracing::warn!(%event, "the NATS server reports an error");
+/// Checks a file with certificates, because the client would try again forever.
+fn check_certificates(path: &Path) -> Result<(), ConnectionError> {
+    let read = std::fs::read_to_string(path);
+    let text = read.map_err(|error| ConnectionError::ReadCertificates {
+        path: path.to_owned(),
+        error,
+    })?;
+    match text.contains(CERTIFICATE) {
+        true => Ok(()),
+        false => Err(ConnectionError::NoCertificates {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+/// Writes events of a connection to the log.
+struct Reporter {
+    url: String,
+    options: ConnectOptions,
+    /// Whether the log contains that the server cannot be reached.
+    is_reported: AtomicBool,
+}
+
+impl Reporter {
+    fn report(self: &Arc<Reporter>, event: &Event) {
+        match event {
+            Event::Connected => {
+                self.is_reported.store(false, Ordering::SeqCst);
+                tracing::info!("connected to the NATS server");
+            }
+            Event::ClientError(_) => {
+                if !self.is_reported.swap(true, Ordering::SeqCst) {
+                    let reporter = self.clone();
+                    tokio::spawn(async move { reporter.report_cause().await });
+                }
+            }
+            Event::ServerError(_) | Event::SlowConsumer(_) => {
+                tracing::warn!(%event, "the NATS server reports an error");
+            }
+            event => tracing::warn!(%event, "the connection to the NATS server has changed"),
         }
-        event => tracing::warn!(%event, "the connection to the NATS server has changed"),
+    }
+
+    /// Connects once more to learn the cause of a failure, of which an event names only the kind.
+    async fn report_cause(&self) {
+        let url = &self.url;
+        match self.options.clone().connect(url).await {
+            Ok(_) => self.is_reported.store(false, Ordering::SeqCst),
+            Err(error) => tracing::warn!(%error, "cannot connect to {url}; trying again"),
+        }
     }
 }
 
@@ -340,6 +410,31 @@ mod tests {
             let shown = format!("{error} {error:?}");
             assert!(!shown.contains(secret), "{shown}");
         }
+    }
+
+    #[tokio::test]
+    async fn file_without_certificates_is_rejected() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ca.pem");
+        let connect = async || {
+            let server = Server {
+                url: "tls://localhost:1".to_owned(),
+                ca: Some(path.clone()),
+            };
+            server.connect_site(None, || {}).await.unwrap_err()
+        };
+        let error = connect().await;
+        assert!(
+            matches!(error, ConnectionError::ReadCertificates { .. }),
+            "{error}"
+        );
+        std::fs::write(&path, created().file()).unwrap();
+        let error = connect().await;
+        assert!(
+            matches!(error, ConnectionError::NoCertificates { .. }),
+            "{error}"
+        );
+        assert!(!error.to_string().contains("seed"), "{error}");
     }
 
     #[tokio::test]
