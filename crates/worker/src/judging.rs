@@ -24,6 +24,7 @@ use millibox_languages::suite::Suites;
 use millibox_package::model::Submission;
 use std::collections::HashSet;
 use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,11 +32,14 @@ use std::thread::JoinHandle as Thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 /// The maximum number of problems that a worker keeps ready.
 const MAX_PROBLEMS: usize = 4;
 /// How often a worker checks whether its judgement must make way for a contest.
 const MAKE_WAY_INTERVAL: Duration = Duration::from_millis(500);
+/// The pause after a lease could not be renewed.
+const RENEWAL_PAUSE: Duration = Duration::from_secs(1);
 /// The pause after a supervisor could not be started, or a failure that may last.
 const RESTART_PAUSE: Duration = Duration::from_secs(5);
 /// How often a worker that pauses checks whether it must end.
@@ -120,6 +124,9 @@ enum MachineFault {
     /// The name of the source is a path.
     #[error("the name of the source is not that of a file")]
     SourceName,
+    /// The worker has panicked, as its log states.
+    #[error("the worker failed on the submission, as its log describes")]
+    Panic,
     /// The judge has failed, as its report states.
     #[error("{0}")]
     Report(String),
@@ -140,6 +147,7 @@ impl MachineFault {
             MachineFault::Selection(_)
             | MachineFault::NoSource
             | MachineFault::SourceName
+            | MachineFault::Panic
             | MachineFault::Report(_) => false,
         }
     }
@@ -222,7 +230,10 @@ impl<Q: Queue> Worker<Q> {
                 self.context.handle.block_on(self.context.queue.wait());
                 continue;
             };
-            let result = self.attempt(&judge, &mut ready, &task);
+            // After a panic, the judge and the problems are not used again.
+            let attempt = AssertUnwindSafe(|| self.attempt(&judge, &mut ready, &task));
+            let result = catch_unwind(attempt)
+                .unwrap_or_else(|_| Err(AttemptError::Machine(MachineFault::Panic)));
             let lasts = match &result {
                 Err(AttemptError::Machine(fault)) => Some(fault.may_last()),
                 _ => None,
@@ -292,7 +303,7 @@ impl<Q: Queue> Worker<Q> {
                 judged(&judge, &mut Vec::new())
             }
         };
-        renewing.abort();
+        drop(renewing);
         self.context.stops.end(task.lease.judgement);
         if !making_way.end(&self.context.handle) {
             return result;
@@ -334,20 +345,30 @@ impl<Q: Queue> Worker<Q> {
     }
 
     /// Renews the lease until the future is aborted. Cancels the judging if the lease is lost.
-    fn renew(&self, task: &Task, token: CancelToken) -> JoinHandle<()> {
+    fn renew(&self, task: &Task, token: CancelToken) -> AbortOnDropHandle<()> {
         let (context, lease) = (self.context.clone(), task.lease);
         let interval = task.renewal_interval();
-        self.context.handle.spawn(async move {
+        // A process of the site that hangs must not use up the time in which another may reply.
+        let patience = RENEWAL_PAUSE.max(interval / 2);
+        AbortOnDropHandle::new(self.context.handle.spawn(async move {
             loop {
                 // The first renewal notices a cancellation that happened before the token existed.
-                match context.queue.renew(lease).await {
-                    Ok(true) => {}
-                    Ok(false) => break token.cancel(),
-                    Err(error) => tracing::warn!(%error, "cannot renew a lease"),
-                }
-                tokio::time::sleep(interval).await;
+                let renewed = tokio::time::timeout(patience, context.queue.renew(lease)).await;
+                let pause = match renewed {
+                    Ok(Ok(true)) => interval,
+                    Ok(Ok(false)) => break token.cancel(),
+                    Ok(Err(error)) => {
+                        tracing::warn!(%error, "cannot renew a lease");
+                        RENEWAL_PAUSE
+                    }
+                    Err(_) => {
+                        tracing::warn!("the queue does not renew a lease");
+                        Duration::ZERO
+                    }
+                };
+                tokio::time::sleep(pause).await;
             }
-        })
+        }))
     }
 
     /// The problem of a task, from the problems that are ready or from its package.

@@ -30,8 +30,11 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 const REJECTION_PAUSE: Duration = Duration::from_secs(10);
 /// How often the worker introduces itself.
 const INTRODUCTION_INTERVAL: Duration = Duration::from_secs(60);
-/// How long a result is sent again. Afterwards, the lease has ended in most cases.
+/// How long a request is sent again that the site rejects, or that gives up a task.
 const RETRY_TIME: Duration = Duration::from_secs(60);
+/// How long a result is sent again, or the request for a package. While the site does not reply, no
+/// lease ends.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Why the queue cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -106,11 +109,11 @@ impl RemoteQueue {
     }
 
     /// Sends a request until a reply arrives or it is too late.
-    async fn insist(&self, request: Vec<u8>) -> Result<bool, RemoteError> {
+    async fn insist(&self, request: Vec<u8>, patience: Duration) -> Result<bool, RemoteError> {
         let begin = Instant::now();
         loop {
             match self.send(request.clone()).await.and_then(held) {
-                Err(error) if is_temporary(&error) && begin.elapsed() < RETRY_TIME => {
+                Err(error) if is_temporary(&error) && begin.elapsed() < patience => {
                     tracing::warn!(%error, "a request is sent again");
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
@@ -163,7 +166,7 @@ impl RemoteQueue {
                 Ok(Reply::Part { bytes }) => package.add(&bytes)?,
                 Ok(Reply::Lost) => return Err(RemoteError::Lost),
                 Ok(_) => return Err(RemoteError::Reply),
-                Err(error) if is_temporary(&error) && begin.elapsed() < RETRY_TIME => {
+                Err(error) if is_temporary(&error) && begin.elapsed() < patience(&error) => {
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 Err(error) => return Err(error),
@@ -214,6 +217,15 @@ fn is_temporary(error: &RemoteError) -> bool {
         error,
         RemoteError::Request(_) | RemoteError::Rejected(Rejection::Busy | Rejection::Site)
     )
+}
+
+/// How long the request for a package is sent again after this failure.
+fn patience(error: &RemoteError) -> Duration {
+    match error {
+        RemoteError::Request(_) => PATIENCE,
+        // The site may have lost the package.
+        _ => RETRY_TIME,
+    }
 }
 
 /// Sends results of tests, the latest first, until the judgement has ended. Results that arrive
@@ -307,14 +319,15 @@ impl Queue for RemoteQueue {
     }
 
     async fn finish(&self, lease: Lease, outcome: Outcome) -> Result<bool, RemoteError> {
-        self.insist(message::encode_finish(lease, outcome)?).await
+        let request = message::encode_finish(lease, outcome)?;
+        self.insist(request, PATIENCE).await
     }
 
     async fn fail(&self, lease: Lease, mut failure: Failure) -> Result<bool, RemoteError> {
         let reason = millibox_fleet::result::cut(&failure.reason, message::MAX_REASON_BYTES);
         failure.reason = reason.to_owned();
         let request = Request::Fail { lease, failure };
-        self.insist(message::encode(&request)?).await
+        self.insist(message::encode(&request)?, RETRY_TIME).await
     }
 
     async fn make_way(&self, lease: Lease) -> Result<bool, RemoteError> {

@@ -161,7 +161,7 @@ impl Store {
         }
         if hasher.digest() != *digest {
             tracing::warn!(%digest, "a stored package has changed and is removed");
-            std::fs::remove_file(&path).map_err(|error| self.failed(error))?;
+            remove(&path).map_err(|error| self.failed(error))?;
             return Ok(None);
         }
         let touched = file.set_modified(SystemTime::now());
@@ -189,6 +189,9 @@ impl Store {
 
     /// Removes packages until this number of bytes fits.
     fn make_room(&self, bytes: u64) -> io::Result<()> {
+        // A lease that begins to use a package waits, so it either keeps it or does not find it.
+        let in_use = self.in_use();
+        let in_use: HashSet<&Digest> = in_use.values().collect();
         let mut stored = Vec::new();
         for entry in std::fs::read_dir(&self.directory)? {
             let entry = entry?;
@@ -196,12 +199,15 @@ impl Store {
             let Ok(digest) = Digest::try_from(name) else {
                 continue;
             };
-            let metadata = entry.metadata()?;
+            let metadata = match entry.metadata() {
+                // Another lease has found that it has changed.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                metadata => metadata?,
+            };
             stored.push((metadata.modified()?, metadata.len(), digest));
         }
         stored.sort_by_key(|(used, ..)| *used);
         let mut total: u64 = stored.iter().map(|(_, bytes, _)| bytes).sum();
-        let in_use: HashSet<Digest> = self.in_use().values().cloned().collect();
         for (_, length, digest) in stored {
             if total.saturating_add(bytes) <= self.max_bytes {
                 break;
@@ -209,10 +215,18 @@ impl Store {
             if in_use.contains(&digest) {
                 continue;
             }
-            std::fs::remove_file(self.path(&digest))?;
+            remove(&self.path(&digest))?;
             total -= length;
         }
         Ok(())
+    }
+}
+
+/// Removes a file, which may not exist.
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
