@@ -48,6 +48,8 @@ mod text;
 mod transfer;
 
 use app::App;
+use async_nats::Client;
+use async_nats::connection::State;
 use axum::middleware::from_fn;
 use blobs::Blobs;
 use clap::{CommandFactory, Parser};
@@ -80,7 +82,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use text::Locales;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -89,6 +91,10 @@ use tokio_util::sync::CancellationToken;
 
 /// How often the site looks for leases that have ended.
 const EXPIRE_INTERVAL: Duration = Duration::from_secs(10);
+/// The pause before a process looks again whether another one has migrated the database.
+const MIGRATION_PAUSE: Duration = Duration::from_millis(500);
+/// How often the connection to the NATS server is examined.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a process waits for the end of another one that has its place. A killed process may
 /// hold it for a moment.
@@ -244,6 +250,7 @@ impl FleetArgs {
         let client = server.connect_site(own.as_ref(), move || queue.was_unreachable());
         let client = client.await;
         let client = client.map_err(Failure::option)?;
+        tokio::spawn(watch(client.clone(), app.queue.clone()));
         let served = fleet::serve(app.clone(), client).await;
         served.map_err(Failure::sandbox)
     }
@@ -403,12 +410,35 @@ impl Args {
     }
 }
 
+/// Migrates the database, unless other processes of the site run, which do not know the new
+/// version.
+async fn migrate_alone(place: &Place, db: &Db) -> Result<(), Failure> {
+    let begin = Instant::now();
+    while place.needs_migration(db).await? {
+        let taken = process::take(db, None, Duration::ZERO).await;
+        if let Some(alone) = taken.map_err(Failure::sandbox)? {
+            place.migrate(db).await?;
+            alone.release().await;
+        } else if begin.elapsed() >= OTHER_PROCESS_TIMEOUT {
+            return Err(Failure::option(
+                "this version changes the database, but another process serves this site; end all \
+                 others first",
+            ));
+        } else {
+            // A process that starts at the same time may migrate it.
+            tokio::time::sleep(MIGRATION_PAUSE).await;
+        }
+    }
+    Ok(())
+}
+
 /// Opens a site, as its only process or as one with a name.
 async fn open(
     place: &Place,
     name: Option<&str>,
 ) -> Result<(Db, Blobs, process::ProcessLock), Failure> {
-    let (db, blobs) = place.migrated().await?;
+    let (db, blobs) = place.open().await?;
+    migrate_alone(place, &db).await?;
     let taken = process::take(&db, name, OTHER_PROCESS_TIMEOUT).await;
     let Some(taken) = taken.map_err(Failure::sandbox)? else {
         return Err(Failure::option(match name {
@@ -516,6 +546,17 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     let served = listen(args, app, example, tasks, taken, &context).await;
     drop(temporary);
     served
+}
+
+/// Ends no leases while workers cannot reach the site.
+async fn watch(client: Client, queue: DatabaseQueue) {
+    let mut interval = tokio::time::interval(WATCH_INTERVAL);
+    loop {
+        interval.tick().await;
+        if client.connection_state() != State::Connected {
+            queue.was_unreachable();
+        }
+    }
 }
 
 /// Returns judgements whose leases have ended to the queue.

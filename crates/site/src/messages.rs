@@ -37,6 +37,7 @@ fn messages_match_golden_file() {
             ),
             ("JobError::System", &JobError::System(denied())),
             ("JobError::Lost", &JobError::Lost),
+            ("JobError::Panic", &JobError::Panic),
             ("SolutionFault::SeveralFiles", &SolutionFault::SeveralFiles),
             ("SolutionFault::Name", &SolutionFault::Name),
             ("SolutionFault::Language", &SolutionFault::Language),

@@ -3,7 +3,6 @@
 use super::Place;
 use crate::core::time::Time;
 use crate::db::fleet_worker::{self, FleetWorker};
-use crate::db::probation;
 use crate::db::{Db, DbError, setting};
 use clap::Subcommand;
 use millibox_cli_support::failure::{Failure, answer};
@@ -96,18 +95,17 @@ async fn add(db: &Db, name: &WorkerName) -> Result<(), Failure> {
 
 async fn set_enabled(db: &Db, name: &WorkerName, enabled: bool) -> Result<(), Failure> {
     let mut tx = db.begin().await.map_err(Failure::sandbox)?;
-    let changed = fleet_worker::set_enabled(&mut tx, name.as_str(), enabled).await;
-    if !changed.map_err(Failure::sandbox)? {
+    let worker = fleet_worker::by_name(&mut tx, name.as_str()).await;
+    let Some(worker) = worker.map_err(Failure::sandbox)? else {
         return Err(Failure::option(format!("there is no worker named {name}")));
-    }
-    if enabled
-        && let Some(worker) = fleet_worker::by_name(&mut tx, name.as_str())
-            .await
-            .map_err(Failure::sandbox)?
-    {
-        // An administrator that enables a worker trusts it.
-        let ended = probation::end(&mut tx, worker.id, Time::now()).await;
-        ended.map_err(Failure::sandbox)?;
+    };
+    if enabled {
+        let enabled = fleet_worker::enable(&mut tx, worker.id, Time::now()).await;
+        enabled.map_err(Failure::sandbox)?;
+    } else {
+        // The worker notices at its next request that it has lost its leases.
+        let disabled = fleet_worker::disable(&mut tx, worker.id).await;
+        disabled.map_err(Failure::sandbox)?;
     }
     tx.commit().await.map_err(Failure::sandbox)
 }

@@ -89,18 +89,26 @@ impl Place {
         Ok((db.map_err(Failure::sandbox)?, blobs))
     }
 
-    /// Opens a site, and migrates its database. A file of SQLite is copied before that.
+    /// Whether the database has an older version than this program knows.
     ///
     /// # Errors
-    /// The site cannot be opened, copied or migrated.
-    pub async fn migrated(&self) -> Result<(Db, Blobs), Failure> {
-        let (db, blobs) = self.open().await?;
-        let found = migrate::found(&db).await.map_err(Failure::sandbox)?;
+    /// The version cannot be read, or is newer.
+    pub async fn needs_migration(&self, db: &Db) -> Result<bool, Failure> {
+        let found = migrate::found(db).await.map_err(Failure::sandbox)?;
+        Ok(found < migrate::known())
+    }
+
+    /// Migrates the database. A file of SQLite is copied before that.
+    ///
+    /// # Errors
+    /// The database cannot be copied or migrated.
+    pub async fn migrate(&self, db: &Db) -> Result<(), Failure> {
+        let found = migrate::found(db).await.map_err(Failure::sandbox)?;
         if found != 0 && found < migrate::known() {
-            self.copy_before_migration(&db, found).await?;
+            self.copy_before_migration(db, found).await?;
         }
-        migrate::migrate(&db).await.map_err(Failure::sandbox)?;
-        Ok((db, blobs))
+        migrate::migrate(db).await.map_err(Failure::sandbox)?;
+        Ok(())
     }
 
     async fn copy_before_migration(&self, db: &Db, version: i64) -> Result<(), Failure> {
@@ -212,7 +220,8 @@ mod tests {
         assert!(place.existing().await.is_err(), "it needs a migration");
         assert!(!copy.exists());
 
-        let (db, _) = place.migrated().await.unwrap();
+        let (db, _) = place.open().await.unwrap();
+        place.migrate(&db).await.unwrap();
         let ada = user::by_login(&db, "ada").await.unwrap().unwrap();
         assert_eq!(ada.email, None);
         db.close().await;
@@ -221,7 +230,8 @@ mod tests {
         old.close().await;
         std::fs::remove_file(&copy).unwrap();
 
-        let (db, _) = place.migrated().await.unwrap();
+        let (db, _) = place.open().await.unwrap();
+        place.migrate(&db).await.unwrap();
         db.close().await;
         assert!(!copy.exists(), "it has the last version already");
         assert!(place.existing().await.is_ok());

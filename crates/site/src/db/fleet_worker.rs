@@ -1,7 +1,8 @@
 //! Workers on other machines.
 
-use super::{Executor, Result, Tx, record, values};
+use super::{Db, Executor, Result, Tx, judgement, measurement, probation, record, values};
 use crate::core::time::Time;
+use millibox_fleet::class::Class;
 use millibox_fleet::introduction::Introduction;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -113,29 +114,66 @@ pub async fn by_id(db: impl Executor, id: i64) -> Result<Option<FleetWorker>> {
     db.first(workers!("WHERE id = $1"), values![id]).await
 }
 
-/// Enables or disables a worker. Returns false if it does not exist.
-pub async fn set_enabled(tx: &mut Tx, name: &str, enabled: bool) -> Result<bool> {
-    let changed = tx
-        .execute(
-            "UPDATE fleet_worker SET enabled = $2 WHERE name = $1",
-            values![name, enabled],
-        )
-        .await?;
-    Ok(changed == 1)
+/// Enables a worker, and trusts it.
+pub async fn enable(tx: &mut Tx, id: i64, now: Time) -> Result<()> {
+    set_enabled(tx, id, true).await?;
+    probation::end(tx, id, now).await?;
+    Ok(())
+}
+
+/// Disables a worker. What it judges is queued again.
+pub async fn disable(tx: &mut Tx, id: i64) -> Result<()> {
+    set_enabled(tx, id, false).await?;
+    measurement::take_from(tx, id).await?;
+    judgement::take_from(tx, id).await?;
+    Ok(())
+}
+
+async fn set_enabled(tx: &mut Tx, id: i64, enabled: bool) -> Result<u64> {
+    tx.execute(
+        "UPDATE fleet_worker SET enabled = $2 WHERE id = $1",
+        values![id, enabled],
+    )
+    .await
 }
 
 impl FleetWorker {
+    /// Whether the worker receives tasks.
+    pub fn is_present(&self, now: Time) -> bool {
+        self.enabled && self.probation_at.is_none() && !self.is_away(now)
+    }
+
     /// Whether the worker has not introduced itself for some time.
     pub fn is_away(&self, now: Time) -> bool {
         self.seen_at.is_none_or(|seen| seen.after(AWAY_TIME) < now)
     }
 }
 
-/// Records what a worker says about itself, as JSON.
-pub async fn introduce(tx: &mut Tx, id: i64, introduction: &str, now: Time) -> Result<u64> {
+/// Whether a worker judges submissions to contests in a language at present.
+pub async fn judges(db: &Db, language: &str, now: Time) -> Result<bool> {
+    let introductions = introductions(db).await?;
+    let workers = all(db).await?;
+    let present = workers.iter().filter(|worker| worker.is_present(now));
+    let mut present = present.filter_map(|worker| introductions.get(&worker.id));
+    Ok(present.any(|one| {
+        let mut languages = one.toolchains.iter().map(|one| &one.language[..]);
+        one.classes.contains(&Class::Contest) && languages.any(|name| name == language)
+    }))
+}
+
+/// Records what a worker says about itself. `text` is its introduction as JSON.
+pub async fn introduce(
+    tx: &mut Tx,
+    id: i64,
+    introduction: &Introduction,
+    text: &str,
+    now: Time,
+) -> Result<u64> {
+    let takes_contests = introduction.classes.contains(&Class::Contest);
     tx.execute(
-        "UPDATE fleet_worker SET introduction = $2, seen_at = $3 WHERE id = $1",
-        values![id, introduction, now],
+        "UPDATE fleet_worker SET introduction = $2, seen_at = $3, takes_contests = $4
+         WHERE id = $1",
+        values![id, text, now, takes_contests],
     )
     .await
 }

@@ -160,6 +160,13 @@ pub struct Remote<'a> {
     pub languages: &'a [String],
 }
 
+/// For how long a worker on another machine does not receive a judgement again on which it has
+/// failed, so that a different machine judges it.
+const OTHERS_FIRST: Duration = Duration::from_secs(10);
+/// After how many failed attempts a worker on another machine is believed that the package is to
+/// blame. The machine may lack a compiler, or have an older version of the judge.
+const BELIEVED_FAILURES: i64 = 2;
+
 /// The character that separates the names of languages. No name contains it.
 const SEPARATOR: &str = "|";
 
@@ -170,7 +177,8 @@ pub async fn claim(db: &Db, worker: &str, now: Time, lease: Duration) -> Result<
 }
 
 /// Leases the next judgement to a worker. Problems whose judging is paused are skipped, and for
-/// workers on other machines, judgements of other classes and languages.
+/// workers on other machines, judgements of other classes and languages, and those on which the
+/// worker has just failed.
 ///
 /// If two statements choose the same judgement at the same time, PostgreSQL checks the outer
 /// conditions again when the first one has ended, so only one of them leases the judgement.
@@ -192,7 +200,9 @@ pub async fn claim_for(
             "UPDATE judgement
              SET state = 'running', attempt = attempt + 1, worker = $1, lease_until = $2,
                 started_at = $3, fleet_worker_id = $4
-             WHERE id = (SELECT id FROM judgement WHERE state = 'queued'
+             WHERE (CAST($4 AS BIGINT) IS NULL OR EXISTS (SELECT fleet_worker.id FROM fleet_worker
+                    WHERE fleet_worker.id = $4 AND enabled = 1 AND probation_at IS NULL))
+                AND id = (SELECT id FROM judgement WHERE state = 'queued'
                 AND NOT EXISTS (SELECT submission.id FROM submission
                     JOIN round_problem ON round_problem.id = submission.round_problem_id
                     WHERE submission.id = judgement.submission_id AND allow_judge = 0)
@@ -204,6 +214,9 @@ pub async fn claim_for(
                     WHERE submission.id = judgement.submission_id
                         AND REPLACE(CAST($12 AS TEXT), '|' || submission.language || '|', '')
                             <> CAST($12 AS TEXT)))
+                AND NOT (failures > 0 AND EXISTS (SELECT attempt_failure.attempt
+                    FROM attempt_failure WHERE judgement_id = judgement.id
+                        AND attempt_failure.fleet_worker_id = $4 AND failed_at > $13))
                 ORDER BY priority DESC, turn, id LIMIT 1)
                 AND state = 'queued'
              RETURNING id",
@@ -219,7 +232,8 @@ pub async fn claim_for(
                 MODEL,
                 accepts(Class::Model),
                 accepts(Class::Rejudge),
-                languages
+                languages,
+                now.before(OTHERS_FIRST)
             ],
         )
         .await?;
@@ -265,7 +279,8 @@ pub async fn waiting_in_contests(db: &Db, before: Time) -> Result<i64> {
 /// Queues an attempt again that makes way for submissions to contests. It has its former place in
 /// the queue, and the attempt is no failure. Returns false if the worker has lost its lease, if the
 /// judgement is itself one of a submission to a contest, if it has made way too often, or if
-/// another running judgement could make way that has begun later and so loses less work.
+/// another running judgement could make way that has begun later and so loses less work. Those of
+/// workers that accept no submissions to contests could not.
 pub async fn make_way(db: &Db, id: i64, attempt: i64) -> Result<bool> {
     let mut tx = db.begin().await?;
     let queued = tx
@@ -277,6 +292,8 @@ pub async fn make_way(db: &Db, id: i64, attempt: i64) -> Result<bool> {
                 AND NOT EXISTS (SELECT other.id FROM judgement AS other
                     WHERE other.state = 'running' AND other.priority < $3
                         AND other.attempt - other.failures <= $4
+                        AND (other.fleet_worker_id IS NULL OR other.fleet_worker_id IN
+                            (SELECT fleet_worker.id FROM fleet_worker WHERE takes_contests = 1))
                         AND (other.started_at > judgement.started_at
                             OR (other.started_at = judgement.started_at
                                 AND other.id > judgement.id)))",
@@ -408,7 +425,7 @@ pub struct Failure<'a> {
     pub kind: fault::Kind,
     /// The evidence.
     pub reason: &'a str,
-    /// Whether the worker itself has ended.
+    /// Whether the worker itself has ended, so that its lease has ended.
     pub has_ended: bool,
 }
 
@@ -423,8 +440,8 @@ record! {
 }
 
 /// Gives up an attempt. The judgement is queued again. It becomes a fault after [`MAX_FAILURES`]
-/// failures, or at once if its package cannot be judged. Returns false if the worker has lost its
-/// lease.
+/// failures, or sooner if its package cannot be judged: at once if this machine says so, and after
+/// [`BELIEVED_FAILURES`] failures if another does. Returns false if the worker has lost its lease.
 pub async fn fail(
     db: &Db,
     id: i64,
@@ -451,8 +468,15 @@ async fn fail_attempt(
              SET state = 'queued', failures = failures + 1, fault = $3, lease_until = NULL,
                 initial_verdict = NULL
              WHERE id = $1 AND attempt = $2 AND state = 'running'
+                AND (CAST($4 AS BIGINT) = 0 OR lease_until < $5)
              RETURNING version_id, failures, worker, fleet_worker_id",
-            values![id, attempt, super::value::message(failure.reason)],
+            values![
+                id,
+                attempt,
+                super::value::message(failure.reason),
+                failure.has_ended,
+                now
+            ],
         )
         .await?;
     let Some(failed) = failed else {
@@ -468,10 +492,9 @@ async fn fail_attempt(
     };
     fault::add_failure(tx, evidence, now).await?;
     let ended = fault::ended_workers(tx, id, failed.failures).await?;
-    if failure.kind == fault::Kind::Package
-        || failed.failures >= MAX_FAILURES
-        || ended >= MAX_ENDED_WORKERS
-    {
+    let is_of_package = failure.kind == fault::Kind::Package
+        && (failed.fleet_worker_id.is_none() || failed.failures >= BELIEVED_FAILURES);
+    if is_of_package || failed.failures >= MAX_FAILURES || ended >= MAX_ENDED_WORKERS {
         let fault = fault::open(tx, failed.version_id, failure.kind, now).await?;
         tx.execute(
             "UPDATE judgement SET state = 'fault', ended_at = $2, fault_id = $3 WHERE id = $1",
@@ -486,18 +509,29 @@ record! { Cancelled { id: i64, rejudging_id: Option<i64>, } }
 
 record! { Silent { id: i64, attempt: i64, unconfirmed: bool, } }
 
-/// Ends an attempt that has not begun. It is no failure.
-async fn give_back(db: &Db, id: i64, attempt: i64) -> Result<bool> {
+/// Ends an attempt that has not begun and whose lease has ended. It is no failure.
+async fn give_back(db: &Db, id: i64, attempt: i64, now: Time) -> Result<bool> {
     let mut tx = db.begin().await?;
     let queued = tx
         .execute(
             "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
-             WHERE id = $1 AND attempt = $2 AND state = 'running'",
-            values![id, attempt],
+             WHERE id = $1 AND attempt = $2 AND state = 'running' AND lease_until < $3",
+            values![id, attempt, now],
         )
         .await?;
     tx.commit().await?;
     Ok(queued == 1)
+}
+
+/// Queues the judgements again that a worker on another machine judges. Their attempts are no
+/// failures, and the worker has lost its leases.
+pub async fn take_from(tx: &mut Tx, fleet_worker: i64) -> Result<u64> {
+    tx.execute(
+        "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
+         WHERE state = 'running' AND fleet_worker_id = $1",
+        values![fleet_worker],
+    )
+    .await
 }
 
 /// Fails all attempts whose leases have ended. Returns their number. `unconfirmed` is the length of
@@ -520,7 +554,7 @@ pub async fn expire(db: &Db, now: Time, unconfirmed: Duration) -> Result<u64> {
     let mut expired = 0;
     for one in silent {
         let ended = match one.unconfirmed {
-            true => give_back(db, one.id, one.attempt).await?,
+            true => give_back(db, one.id, one.attempt, now).await?,
             false => fail(db, one.id, one.attempt, &failure, now).await?,
         };
         expired += u64::from(ended);

@@ -3,7 +3,7 @@
 //! A job adds one measurement after another and waits for its result. A worker leases it as it
 //! leases a judgement.
 
-use super::{Db, Executor, Result, record, text_enum, values};
+use super::{Db, Executor, Result, Tx, record, text_enum, values};
 use crate::core::time::Time;
 use std::time::Duration;
 
@@ -79,26 +79,29 @@ pub async fn insert(db: &Db, new: &NewMeasurement<'_>) -> Result<i64> {
     Ok(id)
 }
 
-/// Leases the oldest measurement in one of the languages to a worker. A lease that has ended is a
-/// failed attempt.
+/// Leases the oldest measurement in one of the languages to a worker. If `expires`, a lease that
+/// has ended is a failed attempt.
 pub async fn claim(
     db: &Db,
     worker: i64,
     languages: &[String],
     now: Time,
     lease: Duration,
+    expires: bool,
 ) -> Result<Option<Task>> {
     // Usually, none waits.
     let waiting: Vec<Waiting> = db
         .all(
             "SELECT id, attempt, language, state FROM measurement
-             WHERE state = 'queued' OR (state = 'running' AND lease_until < $1) ORDER BY id",
-            values![now],
+             WHERE state = 'queued'
+                OR (state = 'running' AND lease_until < $1 AND CAST($2 AS BIGINT) = 1)
+             ORDER BY id",
+            values![now, expires],
         )
         .await?;
     for one in waiting {
         if one.state == State::Running {
-            fail(db, one.id, one.attempt, None, "the worker has ended").await?;
+            expire(db, one.id, one.attempt, now).await?;
         }
         if !languages.contains(&one.language) {
             continue;
@@ -109,7 +112,9 @@ pub async fn claim(
                 "UPDATE measurement
                  SET state = 'running', attempt = attempt + 1, fleet_worker_id = $2,
                     lease_until = $3
-                 WHERE id = $1 AND state = 'queued'",
+                 WHERE id = $1 AND state = 'queued'
+                    AND EXISTS (SELECT fleet_worker.id FROM fleet_worker
+                        WHERE fleet_worker.id = $2 AND enabled = 1 AND probation_at IS NULL)",
                 values![one.id, worker, now.after(lease)],
             )
             .await?;
@@ -169,13 +174,23 @@ pub async fn finish(db: &Db, id: i64, attempt: i64, worker: i64, outcome: &str) 
     Ok(finished == 1)
 }
 
-/// Gives up an attempt. `worker` is the one that reports it.
-pub async fn fail(
+/// Gives up an attempt, as its worker reports.
+pub async fn fail(db: &Db, id: i64, attempt: i64, worker: i64, reason: &str) -> Result<bool> {
+    fail_attempt(db, id, attempt, Some(worker), reason, None).await
+}
+
+/// Gives up an attempt whose lease has ended.
+async fn expire(db: &Db, id: i64, attempt: i64, now: Time) -> Result<bool> {
+    fail_attempt(db, id, attempt, None, "the worker has ended", Some(now)).await
+}
+
+async fn fail_attempt(
     db: &Db,
     id: i64,
     attempt: i64,
     worker: Option<i64>,
     reason: &str,
+    ended: Option<Time>,
 ) -> Result<bool> {
     let failed = db
         .execute_aside(
@@ -184,13 +199,15 @@ pub async fn fail(
                     WHEN failures + 1 < $4 THEN 'queued' END,
                 failures = failures + 1, result = $3, lease_until = NULL
              WHERE id = $1 AND attempt = $2 AND state = 'running'
-                AND ($5 IS NULL OR fleet_worker_id = $5)",
+                AND ($5 IS NULL OR fleet_worker_id = $5)
+                AND ($6 IS NULL OR lease_until < $6)",
             values![
                 id,
                 attempt,
                 super::value::message(reason),
                 MAX_FAILURES,
-                worker
+                worker,
+                ended
             ],
         )
         .await?;
@@ -207,6 +224,16 @@ pub async fn make_way(db: &Db, id: i64, attempt: i64, worker: i64) -> Result<boo
         )
         .await?;
     Ok(queued == 1)
+}
+
+/// Queues the measurements of a worker again, which is no failure.
+pub async fn take_from(tx: &mut Tx, worker: i64) -> Result<u64> {
+    tx.execute(
+        "UPDATE measurement SET state = 'queued', lease_until = NULL
+         WHERE fleet_worker_id = $1 AND state = 'running'",
+        values![worker],
+    )
+    .await
 }
 
 /// The measurement with this id.

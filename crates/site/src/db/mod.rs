@@ -62,14 +62,14 @@ pub(crate) use value::{stored_as_text, text_enum, values};
 
 use held::{Held, check_none};
 use sqlx::error::ErrorKind;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{Postgres, Sqlite};
+use sqlx::{Connection as _, Postgres, Sqlite};
 use std::path::Path;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 #[cfg(test)]
@@ -79,6 +79,8 @@ pub(crate) mod tests;
 const READERS: u32 = 8;
 /// How long a transaction waits for its turn to write, or a statement for a connection.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The pause before a server is tried again.
+const WAIT_PAUSE: Duration = Duration::from_millis(500);
 /// How long a statement of SQLite waits for another process, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Begins a transaction of PostgreSQL when no other one writes. The number of the lock is that of
@@ -106,6 +108,9 @@ pub enum DbError {
         /// The column.
         column: String,
     },
+    /// The address does not belong to PostgreSQL.
+    #[error("the address of a database has the form postgres://USER@HOST/NAME")]
+    Address,
     /// PostgreSQL stores no character U+0000 in texts.
     #[error("a text contains the character U+0000, which cannot be stored")]
     ZeroByte,
@@ -117,6 +122,28 @@ pub enum DbError {
         /// The latest version that this program knows.
         known: i64,
     },
+}
+
+/// Waits until a server accepts connections. A pool would not report why it does not.
+async fn wait_for(options: &PgConnectOptions) -> Result<()> {
+    let begin = Instant::now();
+    let mut is_reported = false;
+    loop {
+        match PgConnection::connect_with(options).await {
+            Ok(connection) => {
+                connection.close().await?;
+                return Ok(());
+            }
+            Err(error) if begin.elapsed() >= WAIT_TIMEOUT => return Err(error.into()),
+            Err(error) => {
+                if !std::mem::replace(&mut is_reported, true) {
+                    let host = options.get_host();
+                    tracing::warn!(%error, host, "cannot reach the database; trying again");
+                }
+                tokio::time::sleep(WAIT_PAUSE).await;
+            }
+        }
+    }
 }
 
 impl DbError {
@@ -215,7 +242,12 @@ impl Db {
     /// # Errors
     /// The address is malformed, or the server cannot be reached.
     pub async fn postgres(url: &str) -> Result<Db> {
+        // The library reads every address as one of PostgreSQL.
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(DbError::Address);
+        }
         let options: PgConnectOptions = url.parse()?;
+        wait_for(&options).await?;
         let pool = |connections, settings: &'static str| {
             let pool = PgPoolOptions::new().max_connections(connections);
             let pool = pool.acquire_timeout(WAIT_TIMEOUT);

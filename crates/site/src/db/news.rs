@@ -6,6 +6,10 @@
 use super::{Db, DbError, Executor, Result, record, values};
 use sqlx::postgres::{PgListener, PgPool, PgPoolOptions};
 
+/// One that sends, one that listens, and those that have listened before and whose server has
+/// vanished.
+const CONNECTIONS: u32 = 4;
+
 record! { Schema { name: String, } }
 
 /// The messages of a site.
@@ -42,7 +46,7 @@ impl Exchange {
         let schema: Option<Schema> = db.first(sql, values![]).await?;
         let schema = schema.ok_or(DbError::Missing("a schema"))?;
         let options = readers.connect_options();
-        let pool = PgPoolOptions::new().max_connections(2);
+        let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
         Ok(Some(Exchange {
             pool: pool.connect_with(options.as_ref().clone()).await?,
             channel: format!("millibox_site_{}", schema.name),

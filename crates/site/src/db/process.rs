@@ -77,6 +77,14 @@ impl ProcessLock {
         Ok(true)
     }
 
+    /// Releases the lock.
+    pub async fn release(self) {
+        if let Some(connection) = self.connection {
+            // The server notices the end of a connection in any case.
+            let _ = connection.close().await;
+        }
+    }
+
     /// Keeps the lock. Returns when another process has it, after a failure of the connection.
     pub async fn keep(mut self) {
         loop {

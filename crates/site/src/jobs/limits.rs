@@ -5,8 +5,10 @@
 
 use super::packages::solution;
 use super::{JobError, Running};
+use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use crate::cpus;
+use crate::db::fleet_worker;
 use crate::db::measurement::{self, NewMeasurement, State};
 use crate::db::problem::Version;
 use millibox_fleet::result::Outcome;
@@ -20,8 +22,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a measuring checks whether a submission to a contest waits for its CPU.
+/// How often a measuring checks whether a submission to a contest waits for its CPU, or whether a
+/// worker can measure.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// How long a job waits while no worker could measure.
+const NO_WORKER_TIME: Duration = Duration::from_secs(60);
 /// How often a job looks for the result of a worker.
 const RESULT_INTERVAL: Duration = Duration::from_millis(300);
 
@@ -81,7 +86,7 @@ impl Running<'_> {
         let id = self.block_on(measurement::insert(db, &new))?;
         self.app().queue.wake();
         self.say(format!("{}: waiting for a worker", submission.name));
-        let measured = self.measured(id);
+        let measured = self.measured(id, &solution.language);
         // Without the row, a worker loses its lease.
         let removed = self.block_on(measurement::delete(db, id));
         let outcome = measured?.map_err(failed)?;
@@ -106,14 +111,27 @@ impl Running<'_> {
         Ok(Measured::Accepted(needed))
     }
 
-    /// Waits for the outcome of a measurement, or for the reason why it has failed.
-    fn measured(&self, id: i64) -> Result<Result<Outcome, String>, JobError> {
+    /// Waits for the outcome of a measurement, or for the reason why it has failed. Other jobs wait
+    /// meanwhile, so it fails if no worker could begin for some time.
+    fn measured(&self, id: i64, language: &str) -> Result<Result<Outcome, String>, JobError> {
+        let db = &self.app().db;
+        let mut looked = Instant::now();
+        let mut possible = Instant::now();
         loop {
             self.check()?;
-            let found = self.block_on(measurement::by_id(&self.app().db, id))?;
+            let found = self.block_on(measurement::by_id(db, id))?;
             let found = found.ok_or(JobError::Lost)?;
             let result = found.result.unwrap_or_default();
             match found.state {
+                State::Queued if looked.elapsed() >= LOOK_INTERVAL => {
+                    looked = Instant::now();
+                    if self.block_on(fleet_worker::judges(db, language, Time::now()))? {
+                        possible = looked;
+                    } else if possible.elapsed() >= NO_WORKER_TIME {
+                        let reason = "no worker that accepts submissions to contests has";
+                        return Ok(Err(format!("{reason} the language {language}")));
+                    }
+                }
                 State::Queued | State::Running => std::thread::sleep(RESULT_INTERVAL),
                 State::Done => return Ok(Ok(serde_json::from_str(&result)?)),
                 State::Failed => return Ok(Err(result)),

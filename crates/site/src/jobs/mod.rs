@@ -34,11 +34,12 @@ use millibox_languages::suite::Suites;
 use millibox_setter::SetterError;
 use millibox_worker::turns::Turns;
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 /// How long a runner may be silent before another runner may take its job.
 const LEASE: Duration = Duration::from_secs(60);
@@ -109,6 +110,9 @@ pub enum JobError {
     /// The job was cancelled, or another runner has it.
     #[error("the job was stopped")]
     Lost,
+    /// The job has panicked.
+    #[error("the site failed, as its log describes; report this")]
+    Panic,
 }
 
 /// The maximum number of jobs of one user that wait.
@@ -234,8 +238,9 @@ impl JobRunner {
             token,
         };
         running.say(format!("{}: attempt {}", job.kind.text(), job.attempt));
-        let result = running.perform();
-        renewing.abort();
+        let result = catch_unwind(AssertUnwindSafe(|| running.perform()));
+        let result = result.unwrap_or(Err(JobError::Panic));
+        drop(renewing);
         self.app.job_stops.end(job.id);
         if let Err(error) = result {
             running.say(error.to_string());
@@ -249,20 +254,24 @@ impl JobRunner {
 
     /// Renews the lease until the future is aborted. Stops the job if a user has stopped it, or if
     /// the lease is lost.
-    fn renew(&self, job: &Job, token: CancelToken) -> JoinHandle<()> {
+    fn renew(&self, job: &Job, token: CancelToken) -> AbortOnDropHandle<()> {
         let (db, id, attempt) = (self.app.db.clone(), job.id, job.attempt);
-        self.handle.spawn(async move {
+        AbortOnDropHandle::new(self.handle.spawn(async move {
             loop {
+                let mut pause = LEASE / 3;
                 match job::renew(&db, id, attempt, Time::now().after(LEASE)).await {
                     Ok(Some(State::Running)) => {}
                     // The job keeps its keys until its programs have ended.
                     Ok(Some(_)) => token.cancel(),
                     Ok(None) => break token.cancel(),
-                    Err(error) => tracing::warn!(%error, "cannot renew the lease of a job"),
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot renew the lease of a job");
+                        pause = ERROR_PAUSE;
+                    }
                 }
-                tokio::time::sleep(LEASE / 3).await;
+                tokio::time::sleep(pause).await;
             }
-        })
+        }))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::db::problem::{self, NewVersion, Version, Visibility};
 use crate::db::submission::{self, Kind, NewSubmission};
 use crate::db::{Result as DbResult, Tx};
 use crate::judging::languages::{self, Language};
+use millibox_fleet::message::MAX_MESSAGE_BYTES;
 use millibox_package::is_of_machine;
 use millibox_package::model::{Problem, Submission};
 use millibox_setter::archive;
@@ -18,8 +19,10 @@ use std::time::Instant;
 
 /// The maximum length of the name of a problem, in characters.
 const MAX_NAME: usize = 128;
-/// The maximum size of a solution that is judged, in bytes.
-const MAX_SOLUTION: u64 = 1 << 20;
+/// The maximum size of a solution that is judged, in bytes. Encoded in base64, it must fit into a
+/// message to a worker.
+const MAX_SOLUTION: u64 = 700 << 10;
+const _: () = assert!(MAX_SOLUTION / 3 * 4 + (16 << 10) < MAX_MESSAGE_BYTES as u64);
 
 /// A solution of a package.
 #[derive(Debug)]

@@ -140,6 +140,10 @@ async fn answer(client: &Client, request: &Message, reply: &Reply) {
 /// short, and are finished, because pages must show what they have stored.
 async fn reply_to(app: &App, client: &Client, request: &Message, lost: &CancellationToken) {
     let reply = served(app, request, lost).await.unwrap_or_else(|error| {
+        if let ServeError::Queue(QueueError::Database(_)) = error {
+            // Workers cannot renew their leases.
+            app.queue.was_unreachable();
+        }
         let rejection = error.rejection();
         match rejection {
             Rejection::Site => tracing::error!(%error, "cannot serve a worker"),
@@ -178,7 +182,7 @@ async fn introduce(
 ) -> Result<Reply, ServeError> {
     let text = serde_json::to_string(introduction).map_err(MessageError::from)?;
     let mut tx = app.db.begin().await?;
-    fleet_worker::introduce(&mut tx, worker.id, &text, Time::now()).await?;
+    fleet_worker::introduce(&mut tx, worker.id, introduction, &text, Time::now()).await?;
     tx.commit_aside().await?;
     Ok(Reply::Done)
 }
@@ -325,7 +329,7 @@ async fn of_measurement(
         }
         Request::Fail { lease, failure } => {
             let (attempt, reason) = (lease.attempt, &failure.reason);
-            let failed = measurement::fail(db, id, attempt, Some(own), reason).await?;
+            let failed = measurement::fail(db, id, attempt, own, reason).await?;
             app.queue.wake();
             failed
         }

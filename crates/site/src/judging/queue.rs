@@ -173,6 +173,7 @@ impl DatabaseQueue {
                 _ => Ok(None),
             };
         };
+        let takes_contests = remote.is_none_or(|remote| remote.classes.contains(&Class::Contest));
         let change = Change {
             submission: claimed.submission_id,
             user: claimed.user_id,
@@ -193,7 +194,7 @@ impl DatabaseQueue {
             },
             lease_ms: u64::try_from(self.lease.as_millis()).unwrap_or(u64::MAX),
             submission: claimed.submission_id,
-            makes_way: claimed.priority < CONTEST,
+            makes_way: claimed.priority < CONTEST && takes_contests,
             measures: false,
             language: claimed.language,
             model_name: claimed.model_name,
@@ -215,8 +216,10 @@ impl DatabaseQueue {
         remote: &Remote<'_>,
         blobs: &Blobs,
     ) -> Result<Option<Claimed>, QueueError> {
-        let lease = self.lease;
-        let claimed = measurement::claim(&self.db, remote.id, remote.languages, Time::now(), lease);
+        let (lease, now) = (self.lease, Time::now());
+        let expires = self.is_steady();
+        let claimed =
+            measurement::claim(&self.db, remote.id, remote.languages, now, lease, expires);
         let Some(claimed) = claimed.await? else {
             return Ok(None);
         };
@@ -338,6 +341,12 @@ impl DatabaseQueue {
         self.steady().since = Instant::now();
     }
 
+    /// Whether workers have been able to renew their leases for the length of a lease.
+    fn is_steady(&self) -> bool {
+        let (lease, now) = (self.lease, Instant::now());
+        self.steady().lasts_for(lease, now, Time::now())
+    }
+
     fn steady(&self) -> std::sync::MutexGuard<'_, Steady> {
         self.steady.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -349,10 +358,7 @@ impl DatabaseQueue {
     /// # Errors
     /// The database cannot be written.
     pub async fn expire(&self) -> Result<u64, DbError> {
-        if !self
-            .steady()
-            .lasts_for(self.lease, Instant::now(), Time::now())
-        {
+        if !self.is_steady() {
             return Ok(0);
         }
         let expired = judgement::expire(&self.db, Time::now(), self.first_lease()).await;

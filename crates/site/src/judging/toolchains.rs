@@ -102,9 +102,7 @@ impl Toolchains {
         let (at, now) = (Instant::now(), Time::now());
         let all = fleet_worker::introductions(db).await?;
         let workers = fleet_worker::all(db).await?;
-        let present = workers.iter().filter(|worker| {
-            worker.enabled && worker.probation_at.is_none() && !worker.is_away(now)
-        });
+        let present = workers.iter().filter(|worker| worker.is_present(now));
         let present = present.filter_map(|worker| all.get(&worker.id));
         let mut chosen = Languages::new();
         for (language, version) in usual(present.map(|one| &one.toolchains[..])) {

@@ -24,9 +24,15 @@ use outbox::Waiting;
 use seal::{Key, Opener, SealError, Sealer};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::time::MissedTickBehavior;
 
 /// The maximum number of news that are sent together.
 const MAX_TOGETHER: usize = 256;
+/// How often each process sends a message without news, which it also receives itself.
+const BEAT_INTERVAL: Duration = Duration::from_secs(10);
+/// How long a process may receive no message before it connects again. A connection whose server
+/// has vanished does not end by itself.
+const MAX_SILENCE: Duration = Duration::from_secs(30);
 /// The pause after a failure of the database.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
@@ -82,22 +88,26 @@ pub async fn start(app: &Arc<App>) -> Result<bool, NewsError> {
             .flows
             .tell(move |told| outbox.put(News::Flow(told)));
     }
-    tokio::spawn(send(exchange, waiting, sealer));
-    tokio::spawn(receive(app.clone(), listener, opener));
+    let exchange = Arc::new(exchange);
+    tokio::spawn(send(exchange.clone(), waiting, sealer));
+    tokio::spawn(receive(app.clone(), exchange, listener, opener));
     Ok(true)
 }
 
-async fn send(exchange: Exchange, mut waiting: Waiting, mut sealer: Sealer) {
+async fn send(exchange: Arc<Exchange>, mut waiting: Waiting, mut sealer: Sealer) {
     let mut commits = db::own_commits();
+    let mut beats = tokio::time::interval(BEAT_INTERVAL);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let first = tokio::select! {
             first = waiting.next() => match first {
-                Some(first) => first,
+                Some(first) => Some(first),
                 None => return,
             },
-            _ = commits.changed() => News::Committed,
+            _ = commits.changed() => Some(News::Committed),
+            _ = beats.tick() => None,
         };
-        let mut news = vec![first];
+        let mut news = Vec::from_iter(first);
         news.extend(waiting.rest(MAX_TOGETHER));
         // News follow the commits that they announce, so pages that look again see the new data.
         if commits.has_changed().unwrap_or(false) {
@@ -120,23 +130,42 @@ async fn send(exchange: Exchange, mut waiting: Waiting, mut sealer: Sealer) {
     }
 }
 
-async fn receive(app: Arc<App>, mut listener: Listener, mut opener: Opener) {
+async fn receive(
+    app: Arc<App>,
+    exchange: Arc<Exchange>,
+    mut listener: Listener,
+    mut opener: Opener,
+) {
     loop {
-        match listener.next().await {
-            Ok(Received::Message(message)) => {
+        match tokio::time::timeout(MAX_SILENCE, listener.next()).await {
+            Ok(Ok(Received::Message(message))) => {
                 // Others may send messages to the channel, but cannot seal them.
                 let opened = opener.open(&message).unwrap_or_else(|_| "[]".to_owned());
                 for news in news::of_message(&opened) {
                     learn(&app, news);
                 }
+                continue;
             }
-            Ok(Received::Gap) => learn(&app, News::Missed),
-            Err(error) => {
+            Ok(Ok(Received::Gap)) => {}
+            Ok(Err(error)) => {
                 tracing::warn!(%error, "cannot receive news of the other processes of the site");
-                app.queue.was_unreachable();
-                tokio::time::sleep(RETRY_PAUSE).await;
-                learn(&app, News::Missed);
+                listener = reopened(&app, &exchange).await;
             }
+            Err(_) => {
+                tracing::warn!("no news have arrived, not even those of this process");
+                listener = reopened(&app, &exchange).await;
+            }
+        }
+        learn(&app, News::Missed);
+    }
+}
+
+async fn reopened(app: &App, exchange: &Exchange) -> Listener {
+    loop {
+        app.queue.was_unreachable();
+        match exchange.listen().await {
+            Ok(listener) => return listener,
+            Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::super::{fleet_worker, probation, record};
 use super::*;
 use crate::core::judgement::State;
 use millibox_fleet::class::Class;
+use millibox_fleet::introduction::Introduction;
 
 const BROKEN: Failure<'_> = Failure {
     kind: fault::Kind::Machine,
@@ -610,11 +611,7 @@ fn remote_lease_survives_a_restart_and_counts_only_after_its_renewal() {
         let sum = add_problem(db, ada, Visibility::Public).await;
         let (_, judged) = submit(db, ada, sum, None).await;
         let (own, other) = (add_worker(db, "one").await, add_worker(db, "two").await);
-        let languages: Option<Language> = db
-            .first("SELECT language AS name FROM submission", values![])
-            .await
-            .unwrap();
-        let languages = [languages.unwrap().name];
+        let languages = languages(db).await;
         let remote = Remote {
             id: own,
             classes: &Class::ALL,
@@ -655,6 +652,26 @@ fn remote_lease_survives_a_restart_and_counts_only_after_its_renewal() {
     });
 }
 
+/// The language of the submissions.
+async fn languages(db: &Db) -> [String; 1] {
+    let language: Option<Language> = db
+        .first("SELECT language AS name FROM submission", values![])
+        .await
+        .unwrap();
+    [language.unwrap().name]
+}
+
+/// What a worker on another machine leases.
+async fn claim_by(db: &Db, worker: i64, languages: &[String], now: Time) -> Option<i64> {
+    let remote = Remote {
+        id: worker,
+        classes: &Class::ALL,
+        languages,
+    };
+    let task = judgement::claim_for(db, "slot", Some(&remote), now, LEASE).await;
+    task.unwrap().map(|task| task.id)
+}
+
 /// A worker on another machine leases the next judgement. Returns its attempt.
 async fn lease_to(db: &Db, worker: (i64, &str), languages: &[String], now: Time) -> (i64, i64) {
     let remote = Remote {
@@ -687,11 +704,7 @@ fn worker_that_fails_where_others_succeed_is_checked() {
         for round in 0..2 {
             assert!(!is_on_probation(db, bad.0).await, "round {round}");
             submit(db, ada, sum, None).await;
-            let languages: Option<Language> = db
-                .first("SELECT language AS name FROM submission", values![])
-                .await
-                .unwrap();
-            let languages = [languages.unwrap().name];
+            let languages = languages(db).await;
             let (id, attempt) = lease_to(db, bad, &languages, now).await;
             assert!(
                 judgement::fail(db, id, attempt, &BROKEN, now)
@@ -749,28 +762,150 @@ fn failures_of_all_workers_are_no_evidence() {
         let ada = add_user(db, "ada", Role::User).await;
         let sum = add_problem(db, ada, Visibility::Public).await;
         let own = (add_worker(db, "own").await, "own");
+        let mut now = NOW;
         for _ in 0..3 {
             submit(db, ada, sum, None).await;
-            let languages: Option<Language> = db
-                .first("SELECT language AS name FROM submission", values![])
-                .await
-                .unwrap();
-            let languages = [languages.unwrap().name];
+            let languages = languages(db).await;
             // It succeeds itself at last.
             for _ in 0..2 {
-                let (id, attempt) = lease_to(db, own, &languages, NOW).await;
+                let (id, attempt) = lease_to(db, own, &languages, now).await;
                 assert!(
-                    judgement::fail(db, id, attempt, &BROKEN, NOW)
+                    judgement::fail(db, id, attempt, &BROKEN, now)
                         .await
                         .unwrap()
                 );
+                now = now.after(LEASE);
             }
-            let (id, attempt) = lease_to(db, own, &languages, NOW).await;
+            let (id, attempt) = lease_to(db, own, &languages, now).await;
             let finished =
-                judgement::finish(db, id, attempt, &outcome(Verdict::Accepted, 1), NOW).await;
+                judgement::finish(db, id, attempt, &outcome(Verdict::Accepted, 1), now).await;
             assert!(finished.unwrap());
         }
         assert!(!is_on_probation(db, own.0).await);
+    });
+}
+
+async fn state_of(db: &Db, submission: i64) -> State {
+    let states = judgement::queue(db, 10).await.unwrap();
+    let mut states = states
+        .into_iter()
+        .filter(|one| one.submission_id == submission);
+    states.next().unwrap().state
+}
+
+#[test]
+fn package_is_to_blame_if_two_attempts_of_workers_say_so() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let one = (add_worker(db, "one").await, "one");
+        let two = (add_worker(db, "two").await, "two");
+        let (submission, _) = submit(db, ada, sum, None).await;
+        let languages = languages(db).await;
+        let (id, attempt) = lease_to(db, one, &languages, NOW).await;
+        let failed = judgement::fail(db, id, attempt, &BROKEN_PACKAGE, NOW).await;
+        assert!(failed.unwrap());
+        assert_eq!(state_of(db, submission).await, State::Queued);
+        let again = claim_by(db, one.0, &languages, NOW).await;
+        assert_eq!(again, None, "others come first");
+        let (id, attempt) = lease_to(db, two, &languages, NOW).await;
+        let failed = judgement::fail(db, id, attempt, &BROKEN_PACKAGE, NOW).await;
+        assert!(failed.unwrap());
+        assert_eq!(state_of(db, submission).await, State::Fault);
+        // A single worker tries again after some time.
+        let (submission, _) = submit(db, ada, sum, None).await;
+        let mut now = NOW;
+        for state in [State::Queued, State::Fault] {
+            let (id, attempt) = lease_to(db, one, &languages, now).await;
+            let failed = judgement::fail(db, id, attempt, &BROKEN_PACKAGE, now).await;
+            assert!(failed.unwrap());
+            assert_eq!(state_of(db, submission).await, state);
+            now = now.after(LEASE);
+        }
+    });
+}
+
+#[test]
+fn disabled_worker_loses_its_leases_and_receives_no_more() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let one = (add_worker(db, "one").await, "one");
+        let two = (add_worker(db, "two").await, "two");
+        let (submission, _) = submit(db, ada, sum, None).await;
+        let languages = languages(db).await;
+        let (id, attempt) = lease_to(db, one, &languages, NOW).await;
+        let mut tx = db.begin().await.unwrap();
+        fleet_worker::disable(&mut tx, one.0).await.unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(state_of(db, submission).await, State::Queued);
+        assert!(!judgement::renew(db, id, attempt, NOW).await.unwrap());
+        assert_eq!(claim_by(db, one.0, &languages, NOW).await, None);
+        let (_, attempt) = lease_to(db, two, &languages, NOW).await;
+        assert_eq!(attempt, 2);
+        let mut tx = db.begin().await.unwrap();
+        fleet_worker::disable(&mut tx, two.0).await.unwrap();
+        fleet_worker::enable(&mut tx, one.0, NOW).await.unwrap();
+        tx.commit().await.unwrap();
+        // Neither attempt is a failure.
+        let (_, attempt) = lease_to(db, one, &languages, NOW).await;
+        assert_eq!(attempt, 3);
+        let failures: Option<Number> = db
+            .first("SELECT failures AS number FROM judgement", values![])
+            .await
+            .unwrap();
+        assert_eq!(failures.unwrap().number, 0);
+    });
+}
+
+record! { Number { number: i64, } }
+
+#[test]
+fn lease_that_was_renewed_meanwhile_does_not_end() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        submit(db, ada, sum, None).await;
+        let own = (add_worker(db, "own").await, "own");
+        let (id, attempt) = lease_to(db, own, &languages(db).await, NOW).await;
+        let ended = Failure {
+            has_ended: true,
+            ..BROKEN
+        };
+        let fail = async |now| judgement::fail(db, id, attempt, &ended, now).await.unwrap();
+        assert!(!fail(NOW).await);
+        assert!(fail(NOW.after(3 * LEASE)).await);
+    });
+}
+
+#[test]
+fn judgement_makes_way_only_where_submissions_to_contests_are_judged() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let all = (add_worker(db, "all").await, "all");
+        let practice = (add_worker(db, "practice").await, "practice");
+        for _ in 0..2 {
+            submit(db, ada, sum, None).await;
+        }
+        let languages = languages(db).await;
+        let (id, attempt) = lease_to(db, all, &languages, NOW).await;
+        // It begins later, so it would make way first.
+        lease_to(db, practice, &languages, NOW.after(LEASE)).await;
+        assert!(!judgement::make_way(db, id, attempt).await.unwrap());
+        let introduction = Introduction {
+            version: String::new(),
+            slots: 1,
+            classes: vec![Class::Practice],
+            toolchains: Vec::new(),
+            calibration_ns: 1,
+        };
+        let mut tx = db.begin().await.unwrap();
+        fleet_worker::introduce(&mut tx, practice.0, &introduction, "{}", NOW)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        assert!(judgement::make_way(db, id, attempt).await.unwrap());
     });
 }
 
@@ -783,25 +918,18 @@ fn submission_that_ends_two_workers_is_set_aside() {
             (add_worker(db, "one").await, "one"),
             (add_worker(db, "two").await, "two"),
         ];
-        let state = async |id| {
-            let states = judgement::queue(db, 10).await.unwrap();
-            let mut states = states.into_iter().filter(|one| one.submission_id == id);
-            states.next().unwrap().state
-        };
         // The same worker twice, or two workers.
         for (ending, expected) in [([0, 0], State::Queued), ([0, 1], State::Fault)] {
             let (submission, _) = submit(db, ada, sum, None).await;
-            let languages: Option<Language> = db
-                .first("SELECT language AS name FROM submission", values![])
-                .await
-                .unwrap();
-            let languages = [languages.unwrap().name];
+            let languages = languages(db).await;
+            let mut now = NOW;
             for index in ending {
-                lease_to(db, workers[index], &languages, NOW).await;
-                let later = NOW.after(3 * LEASE);
+                lease_to(db, workers[index], &languages, now).await;
+                let later = now.after(3 * LEASE);
                 assert_eq!(judgement::expire(db, later, LEASE).await.unwrap(), 1);
+                now = later.after(LEASE);
             }
-            assert_eq!(state(submission).await, expected);
+            assert_eq!(state_of(db, submission).await, expected);
             if expected == State::Queued {
                 let (id, attempt) = lease_to(db, workers[1], &languages, NOW).await;
                 let finished =

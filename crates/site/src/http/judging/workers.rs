@@ -197,13 +197,14 @@ pub async fn change(
     let worker = fleet_worker::by_id(&app.db, id).await?;
     let worker = worker.ok_or(PageError::NotFound)?;
     let mut tx = app.db.begin().await?;
-    if form.trust.is_empty() {
-        fleet_worker::set_enabled(&mut tx, &worker.name, !form.enabled.is_empty()).await?;
-    }
-    // An administrator that enables a worker trusts it.
-    if !form.trust.is_empty() || !form.enabled.is_empty() {
+    if !form.trust.is_empty() {
         probation::end(&mut tx, worker.id, Time::now()).await?;
+    } else if !form.enabled.is_empty() {
+        fleet_worker::enable(&mut tx, worker.id, Time::now()).await?;
+    } else {
+        fleet_worker::disable(&mut tx, worker.id).await?;
     }
     tx.commit().await?;
+    app.queue.wake();
     Ok(Redirect::to("/workers").into_response())
 }
