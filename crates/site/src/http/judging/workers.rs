@@ -84,7 +84,7 @@ fn table(workers: &[Shown], languages: &[Language]) -> Markup {
             thead { tr {
                 th { (t::Name) } th { (t::State) } th.number { (t::WorkerLoad) }
                 th.number { (t::WorkerSpeed) } th { (t::WorkerClasses) }
-                th { (t::WorkerLanguages) } th { (t::WorkerProgram) } th { (t::WorkerSeen) } th {}
+                th { (t::WorkerLanguages) } th { (t::WorkerProgram) } th { (t::WorkerSeen) } td {}
             } }
             tbody { @for one in workers { tr {
                 td translate="no" { (one.worker.name) }
