@@ -34,6 +34,11 @@
 #define MILLIBOX_UNLIMITED UINT64_MAX
 
 /**
+ * Restores the default of millibox_program_set_process_limit.
+ */
+#define MILLIBOX_DEFAULT_PROCESS_LIMIT UINT32_MAX
+
+/**
  * The kind of an error.
  */
 enum millibox_code
@@ -588,7 +593,8 @@ void millibox_program_set_cpu_time_limit_ns(millibox_program *program, uint64_t 
 void millibox_program_set_memory_limit(millibox_program *program, uint64_t bytes);
 
 /**
- * Limits the number of processes and threads at the same time. The default is 512.
+ * Limits the number of processes and threads at the same time. The default is 512, and
+ * MILLIBOX_DEFAULT_PROCESS_LIMIT restores it.
  */
 void millibox_program_set_process_limit(millibox_program *program, uint32_t processes);
 

@@ -3,7 +3,8 @@
  * Functions that can fail return millibox::expected, which is std::expected where the standard
  * library has it (C++23). They throw only std::bad_alloc, and std::invalid_argument for a string
  * with a NUL byte. An error means that the sandbox failed or that a value is wrong; a program that
- * fails is a result. Objects can be moved, not copied. Threads and fork(2): see millibox.h.
+ * fails is a result. error().message() states the reason; the exception of std::expected::value()
+ * does not. Objects can be moved, not copied. Threads and fork(2): see millibox.h.
  */
 
 #ifndef MILLIBOX_HPP
@@ -43,10 +44,15 @@ struct deleter {
 template <class T, auto Free>
 using handle = std::unique_ptr<T, deleter<Free>>;
 
-/* A string for C. */
-inline std::string c_string(std::string_view text) {
+/* C would read only the part before a NUL byte. */
+inline void require_no_nul(std::string_view text) {
     if (text.find('\0') != std::string_view::npos)
         throw std::invalid_argument("millibox: a string contains a NUL byte");
+}
+
+/* A string for C. */
+inline std::string c_string(std::string_view text) {
+    require_no_nul(text);
     return std::string(text);
 }
 
@@ -211,12 +217,12 @@ struct options {
     bool pin_slots = false;
 };
 
-/* Limits of a program; std::nullopt means no limit. */
+/* Limits of a program; std::nullopt means no limit, except for processes. */
 struct limits {
     std::optional<std::chrono::nanoseconds> real_time = std::chrono::seconds(10);
     std::optional<std::chrono::nanoseconds> cpu_time = std::nullopt;
     std::optional<std::uint64_t> memory = std::nullopt;
-    /* By default 512 processes and threads. */
+    /* Processes and threads; std::nullopt means the default of 512. */
     std::optional<std::uint32_t> processes = std::nullopt;
     /* Standard output and standard error together. */
     std::uint64_t output = 16 << 20;
@@ -275,8 +281,10 @@ class prepared {
     static expected<prepared> python(const world &world, std::string_view path,
                                      std::span<const std::string> modules = {}) {
         std::unique_ptr<const char *[]> names(new const char *[modules.size() + 1]);
-        for (std::size_t i = 0; i < modules.size(); i++)
+        for (std::size_t i = 0; i < modules.size(); i++) {
+            detail::require_no_nul(modules[i]);
             names[i] = modules[i].c_str();
+        }
         names[modules.size()] = nullptr;
         millibox_prepared *made = nullptr;
         if (auto *failure = millibox_prepared_python(world.get(), detail::c_string(path).c_str(),
@@ -361,8 +369,8 @@ class program {
         millibox_program_set_memory_limit(get(), limits.memory.value_or(MILLIBOX_UNLIMITED));
         millibox_program_set_file_size_limit(get(), limits.file_size.value_or(MILLIBOX_UNLIMITED));
         millibox_program_set_output_limit(get(), limits.output);
-        if (limits.processes)
-            millibox_program_set_process_limit(get(), *limits.processes);
+        millibox_program_set_process_limit(
+            get(), limits.processes.value_or(MILLIBOX_DEFAULT_PROCESS_LIMIT));
         return *this;
     }
     program &rlimit(std::string_view name, std::uint64_t value) {

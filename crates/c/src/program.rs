@@ -15,6 +15,9 @@ use std::time::Duration;
 /// Removes a limit.
 pub const MILLIBOX_UNLIMITED: u64 = u64::MAX;
 
+/// Restores the default of millibox_program_set_process_limit.
+pub const MILLIBOX_DEFAULT_PROCESS_LIMIT: u32 = u32::MAX;
+
 /// The directories in which a name without a slash is looked up.
 const SEARCHED: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 const DEFAULT_REAL_TIME: Duration = Duration::from_secs(10);
@@ -34,6 +37,7 @@ pub struct Program {
     cpu_time: Option<Duration>,
     memory: Option<u64>,
     file_size: Option<u64>,
+    processes: Option<u32>,
     max_output_bytes: u64,
     mistakes: Vec<String>,
     world_mistakes: Vec<String>,
@@ -65,6 +69,7 @@ impl Program {
             cpu_time: None,
             memory: None,
             file_size: None,
+            processes: None,
             max_output_bytes: DEFAULT_OUTPUT_BYTES,
             mistakes: Vec::new(),
             world_mistakes: Vec::new(),
@@ -120,6 +125,9 @@ impl Program {
         }
         if let Some(bytes) = self.file_size {
             request = request.output_limit(bytes);
+        }
+        if let Some(processes) = self.processes {
+            request = request.process_limit(processes);
         }
         Ok(request)
     }
@@ -361,14 +369,15 @@ pub extern "C" fn millibox_program_set_memory_limit(program: Option<&mut Program
     with(program, |program| program.memory = limit(bytes));
 }
 
-/// Limits the number of processes and threads at the same time. The default is 512.
+/// Limits the number of processes and threads at the same time. The default is 512, and
+/// MILLIBOX_DEFAULT_PROCESS_LIMIT restores it.
 #[unsafe(no_mangle)]
 pub extern "C" fn millibox_program_set_process_limit(
     program: Option<&mut Program>,
     processes: u32,
 ) {
     with(program, |program| {
-        program.change(|request| request.process_limit(processes));
+        program.processes = (processes != MILLIBOX_DEFAULT_PROCESS_LIMIT).then_some(processes);
     });
 }
 

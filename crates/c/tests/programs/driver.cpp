@@ -37,12 +37,26 @@ static void runs(const millibox::sandbox &box) {
     CHECK(late && late->outcome() == millibox::outcome::real_time_limit);
     CHECK(late && !late->exit_code());
 
+    /* Limits that are left out get their defaults back. */
+    millibox::program forks{"sh", "-c", "true & true & true & wait; echo"};
+    forks.limits({.processes = 1});
+    const auto limited = box.run(forks);
+    CHECK(limited && !limited->ok());
+    const auto unlimited = box.run(forks.limits({}));
+    CHECK(unlimited && unlimited->ok());
+
     millibox::program wrong{""};
     const auto rejected = box.run(wrong);
     CHECK(!rejected && rejected.error().code() == millibox::code::invalid);
     CHECK(!rejected.error().message().empty());
     try {
         millibox::program nul{std::string_view("echo\0x", 6)};
+        CHECK(false);
+    } catch (const std::invalid_argument &) {
+    }
+    try {
+        const std::string modules[] = {"json", std::string("math\0x", 6)};
+        CHECK(!millibox::prepared::python(millibox::world(), "/usr/bin/python3", modules));
         CHECK(false);
     } catch (const std::invalid_argument &) {
     }
