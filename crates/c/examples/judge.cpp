@@ -11,10 +11,21 @@
 #include <iterator>
 #include <millibox.hpp>
 #include <sstream>
+#include <type_traits>
 #include <vector>
 
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
+
+// Returns the value, or throws the error's message. With std::expected, the exception that value()
+// throws has no message.
+template <class T>
+static T get(millibox::expected<T> result) {
+    if (!result)
+        throw std::runtime_error(result.error().message());
+    if constexpr (!std::is_void_v<T>)
+        return std::move(*result);
+}
 
 static std::string read_file(const fs::path &path) {
     std::ifstream file(path, std::ios::binary);
@@ -47,15 +58,15 @@ static std::string verdict(const millibox::result &result, std::string_view answ
 }
 
 static int judge(const fs::path &source, const fs::path &directory) {
-    const auto sandbox = millibox::sandbox::create().value();
-    auto files = millibox::files::create().value();
-    files.write("main.cpp", read_file(source)).value();
+    const auto sandbox = get(millibox::sandbox::create());
+    auto files = get(millibox::files::create());
+    get(files.write("main.cpp", read_file(source)));
 
     millibox::world compiler;
     compiler.read_write(files.path(), "/work");
     millibox::program compile{"g++", "-O2", "-o", "main", "main.cpp"};
     compile.cwd("/work").world(compiler).limits({.real_time = 30s, .file_size = 64 << 20});
-    const auto compiled = sandbox.run(compile).value();
+    const auto compiled = get(sandbox.run(compile));
     if (!compiled.ok()) {
         std::cout << "compile error, " << compiled.message() << "\n" << compiled.errors();
         return 1;
@@ -75,11 +86,11 @@ static int judge(const fs::path &source, const fs::path &directory) {
         millibox::program program{"/work/main"};
         program.world(runner).input(read_file(test)).limits({.real_time = 2s});
         // The sandbox runs one program for each CPU; the others wait.
-        runs.push_back(sandbox.start(program).value());
+        runs.push_back(get(sandbox.start(program)));
     }
     bool all = true;
     for (std::size_t i = 0; i < tests.size(); i++) {
-        const auto result = runs[i].wait().value();
+        const auto result = get(runs[i].wait());
         const auto text = verdict(result, read_file(fs::path(tests[i]).replace_extension(".ans")));
         const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(result.cpu_time());
         std::cout << tests[i].stem().string() << ": " << text << ", " << time.count() << " ms\n";

@@ -447,6 +447,29 @@ fn drivers_and_examples_with_valgrind_succeed() {
     }
 }
 
+#[test]
+fn judge_example_without_supervisor_prints_the_message() {
+    if !exists_or_skips("g++") {
+        return;
+    }
+    let file = source("examples/judge.cpp");
+    for standard in ["-std=c++20", "-std=c++2b"] {
+        let name = format!("judge{standard}");
+        let program = compile("g++", &[standard], &file, Link::Shared, &name);
+        let mut judge = clean(program);
+        judge
+            .args(["main.cpp", "tests"])
+            .env("MILLIBOX_SUPERVISOR", "/no/such/supervisor");
+        let ended = output(&mut judge);
+        assert_eq!(ended.status.code(), Some(2), "{standard}");
+        let message = String::from_utf8_lossy(&ended.stderr);
+        assert!(
+            message.contains("/no/such/supervisor"),
+            "{standard}: {message}"
+        );
+    }
+}
+
 /// The programs in a page: language and text. A function is shown without the rest of its program.
 fn programs(page: &str) -> Vec<(String, String)> {
     let mut programs = Vec::new();
