@@ -247,13 +247,13 @@ fn builder_with_missing_or_no_cpu_returns_error() {
                 [
                     OptionMistake::NoCpus,
                     OptionMistake::OutOfRange {
-                        method: "slots",
+                        counted: "slots",
                         number: 0,
                         max: 512,
                     },
                     OptionMistake::CgroupParent {
                         parent: "a/b".to_owned(),
-                        named_by: "Builder::cgroup_parent",
+                        named_by: "the cgroup parent",
                     },
                 ]
             );

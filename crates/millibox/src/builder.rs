@@ -244,17 +244,17 @@ impl Builder {
             cpus.filter(|&&cpu| cpu >= MAX_CPUS)
                 .map(|&cpu| OptionMistake::CpuNumber(cpu)),
         );
-        for (method, number, max) in [
+        for (counted, number, max) in [
             ("slots", self.slots, MAX_SLOTS),
             (
-                "runners_per_slot",
+                "runners per slot",
                 self.runners_per_slot,
                 MAX_RUNNERS_PER_SLOT,
             ),
         ] {
             if let Some(number) = number.filter(|number| !(1..=max).contains(number)) {
                 mistakes.push(OptionMistake::OutOfRange {
-                    method,
+                    counted,
                     number,
                     max,
                 });
@@ -266,7 +266,7 @@ impl Builder {
     /// The parent of the cgroups, and whether the environment variable named it.
     fn chosen_cgroup_parent(&self, mistakes: &mut Vec<OptionMistake>) -> (Option<String>, bool) {
         let (parent, named_by) = match &self.cgroup_parent {
-            Some(parent) => (Some(parent.as_str().into()), "Builder::cgroup_parent"),
+            Some(parent) => (Some(parent.as_str().into()), "the cgroup parent"),
             None => (variable(CGROUP_PARENT), CGROUP_PARENT),
         };
         let Some(parent) = parent else {

@@ -26,7 +26,7 @@ pub enum Error {
     #[error(transparent)]
     Start(#[from] StartError),
     /// The supervisor ended, or the connection was closed, for this reason.
-    #[error("supervisor died: {0}")]
+    #[error("{service}: {0}", service = service(.0))]
     Died(EndReason),
     /// The request is not valid; nothing was sent. The list contains all mistakes that were found.
     #[error(transparent)]
@@ -88,7 +88,7 @@ pub enum RequestMistake {
     #[error("the name of the program to look up is empty; name a program")]
     EmptyName,
     /// A name with `/` cannot be looked up.
-    #[error("{0:?} contains a / and cannot be looked up; use Program::Path")]
+    #[error("{0:?} contains a / and cannot be looked up; pass it as a path")]
     NameHasSlash(OsString),
     /// No directories were given for the look-up of a name.
     #[error("{0:?} cannot be looked up without directories; name at least one")]
@@ -143,8 +143,8 @@ pub enum RequestMistake {
     Input(i32),
     /// The library of prepared programs does not exist at any of these paths.
     #[error(
-        "cannot find libmillibox_ready.so at {}; build it with \
-         `cargo build -p millibox-ready`, or set MILLIBOX_READY to its path",
+        "cannot find libmillibox_ready.so at {}; install millibox (make install or its package), \
+         or set MILLIBOX_READY to its path",
         .0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     )]
     NoReadyLibrary(Vec<PathBuf>),
@@ -153,8 +153,8 @@ pub enum RequestMistake {
     NoCpus,
     /// The supervisor's slots have one runner each, and a pair needs two.
     #[error(
-        "a pair needs a slot with two runners; start the supervisor with \
-         Builder::runners_per_slot(2) or more"
+        "a pair needs a slot with two runners; start the supervisor with at least two runners per \
+         slot"
     )]
     PairNeedsTwoRunners,
     /// Without cgroups the limit is weaker, and the caller did not choose the `rlimit` backend by
@@ -163,8 +163,7 @@ pub enum RequestMistake {
         "a {limit} for a whole process tree needs a cgroup, and no cgroup can be used \
          ({reasons}); {}see `millibox doctor`",
         if *.has_weaker_form {
-            "to limit single processes instead, choose that backend by name \
-             (BackendChoice::Rlimit, --backend rlimit), or "
+            "to limit single processes instead, choose the backend rlimit by name, or "
         } else {
             ""
         },
@@ -209,6 +208,14 @@ pub enum RequestMistake {
 impl From<WorldProblem> for RequestMistake {
     fn from(problem: WorldProblem) -> RequestMistake {
         RequestMistake::World(problem.into())
+    }
+}
+
+/// The state of the supervisor: it ended, or only this process cannot use it.
+fn service(reason: &EndReason) -> &'static str {
+    match reason {
+        EndReason::ClosedHere | EndReason::Forked => "the supervisor cannot be used",
+        _ => "supervisor died",
     }
 }
 

@@ -9,12 +9,16 @@ const NAME: &str = "millibox-supervisor";
 /// The environment variable that contains the path of the supervisor's executable.
 const SUPERVISOR: &str = "MILLIBOX_SUPERVISOR";
 
+/// The name of [`Builder::executable`](crate::Builder::executable) in messages, which users of
+/// other languages read too.
+const OPTION: &str = "the option for the supervisor";
+
 /// The supervisor's executable.
 pub struct Executable {
     /// The absolute path, because the executable may be executed again later from another
     /// directory.
     pub path: PathBuf,
-    /// The environment variable or method that named it; `None` if it was looked up.
+    /// The environment variable or option that named it; `None` if it was looked up.
     named_by: Option<&'static str>,
 }
 
@@ -23,7 +27,7 @@ impl Executable {
     /// up the executable.
     pub fn choose(given: Option<&Path>) -> Result<Executable, StartError> {
         let (path, named_by) = match (given, variable(SUPERVISOR)) {
-            (Some(path), _) => (path.to_owned(), Some("Builder::executable")),
+            (Some(path), _) => (path.to_owned(), Some(OPTION)),
             (None, Some(path)) => (PathBuf::from(path), Some(SUPERVISOR)),
             (None, None) => (find()?, None),
         };

@@ -64,6 +64,11 @@ fn line(error: &impl std::error::Error) -> String {
         !sentence.contains('\n'),
         "{error:?} has more than one line: {sentence}"
     );
+    // Users of C, Python and the command read the messages too.
+    assert!(
+        !sentence.contains("::"),
+        "{error:?} names an item of Rust: {sentence}"
+    );
     format!("{error:?} => {sentence}")
 }
 
@@ -71,7 +76,7 @@ fn errors() -> Vec<Error> {
     let refused = std::io::Error::from_raw_os_error;
     samples!(Error {
         Error::Start(_) => [Error::Start(StartError::EmptyPool)],
-        Error::Died(_) => [Error::Died(EndReason::Closed)],
+        Error::Died(_) => [Error::Died(EndReason::Closed), Error::Died(EndReason::ClosedHere)],
         Error::Request(_) => [Error::Request(RequestMistake::EmptyPath.into())],
         Error::System { .. } => [
             Error::System { what: "create a socket", error: refused(libc::ENOMEM) },
@@ -211,7 +216,7 @@ fn option_mistakes() -> Vec<OptionMistake> {
         OptionMistake::NoCpus => [OptionMistake::NoCpus],
         OptionMistake::CpuNumber(_) => [OptionMistake::CpuNumber(1024)],
         OptionMistake::OutOfRange { .. } => [
-            OptionMistake::OutOfRange { method: "slots", number: 513, max: 512 },
+            OptionMistake::OutOfRange { counted: "slots", number: 513, max: 512 },
         ],
         OptionMistake::CgroupParent { .. } => [
             OptionMistake::CgroupParent {

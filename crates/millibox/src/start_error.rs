@@ -20,9 +20,8 @@ use std::path::{Path, PathBuf};
 pub enum StartError {
     /// The supervisor's executable does not exist at any of these paths.
     #[error(
-        "cannot find millibox-supervisor at {}; build it in a checkout of millibox (cargo build \
-         --release --bin millibox-supervisor), then put it beside this program or set \
-         MILLIBOX_SUPERVISOR to its path; or run make install there, which puts it on PATH",
+        "cannot find millibox-supervisor at {}; install millibox (make install or its package), \
+         put the executable beside this program, or set MILLIBOX_SUPERVISOR to its path",
         list(.0)
     )]
     NotFound(Vec<PathBuf>),
@@ -35,7 +34,7 @@ pub enum StartError {
     NotExecuted {
         /// The executable.
         path: PathBuf,
-        /// The environment variable or method that named it; `None` if it was looked up.
+        /// The environment variable or option that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
         /// The kernel's error.
         error: std::io::Error,
@@ -45,7 +44,7 @@ pub enum StartError {
     NotSupervisor {
         /// The executable.
         path: PathBuf,
-        /// The environment variable or method that named it; `None` if it was looked up.
+        /// The environment variable or option that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
         /// The reason why it ended.
         reason: EndReason,
@@ -62,7 +61,7 @@ pub enum StartError {
     Version {
         /// The executable.
         path: PathBuf,
-        /// The environment variable or method that named it; `None` if it was looked up.
+        /// The environment variable or option that named it; `None` if it was looked up.
         named_by: Option<&'static str>,
         /// The version of the supervisor.
         found: String,
@@ -110,19 +109,16 @@ pub enum StartError {
 pub enum OptionMistake {
     /// The list of CPUs is empty. A caller that finds no CPU passes an empty list, which must not
     /// mean all CPUs.
-    #[error("Builder::cpus: the list of CPUs is empty; name at least one CPU, or omit the list")]
+    #[error("the list of CPUs is empty; name at least one CPU, or omit the list")]
     NoCpus,
     /// A CPU number is too large.
-    #[error(
-        "Builder::cpus: CPU {0} does not exist; the largest number is {last}",
-        last = MAX_CPUS - 1
-    )]
+    #[error("CPU {0} does not exist; the largest number is {last}", last = MAX_CPUS - 1)]
     CpuNumber(usize),
     /// A number of slots or runners is out of range.
-    #[error("Builder::{method}({number}): pass a number from 1 to {max}")]
+    #[error("the number of {counted} is {number}; pass a number from 1 to {max}")]
     OutOfRange {
-        /// The method of the builder.
-        method: &'static str,
+        /// The counted objects, in the plural.
+        counted: &'static str,
         /// The number.
         number: usize,
         /// The maximum.
@@ -133,7 +129,7 @@ pub enum OptionMistake {
     CgroupParent {
         /// The path.
         parent: String,
-        /// The environment variable or method that named it.
+        /// The environment variable or option that named it.
         named_by: &'static str,
     },
 }
@@ -171,10 +167,7 @@ pub enum EndReason {
 impl fmt::Display for EndReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EndReason::ClosedHere => f.write_str(
-                "the connection was closed by this program (Supervisor::close, shut_down, or it \
-                 was dropped)",
-            ),
+            EndReason::ClosedHere => f.write_str("this program closed the connection"),
             EndReason::Forked => f.write_str(
                 "it serves only the process that started it, and this process was forked from that \
                  one",

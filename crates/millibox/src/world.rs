@@ -523,10 +523,10 @@ impl World {
             .filter_map(|mount| mount.check().err())
             .map(RequestMistake::World)
             .collect();
-        for (method, id) in [("World::uid", self.uid), ("World::gid", self.gid)] {
+        for (name, id) in [("user id", self.uid), ("group id", self.gid)] {
             if id == Some(u32::MAX) {
-                let method = method.to_owned();
-                mistakes.push(WorldProblem::NoId { method }.into());
+                let name = name.to_owned();
+                mistakes.push(WorldProblem::NoId { name }.into());
             }
         }
         if mistakes.is_empty() {

@@ -135,6 +135,11 @@ fn line(value: &dyn std::fmt::Debug, sentence: impl Display) -> String {
         !sentence.contains('\n'),
         "{value:?} has more than one line: {sentence}"
     );
+    // Users of C, Python and the command read the messages too.
+    assert!(
+        !sentence.contains("::"),
+        "{value:?} names an item of Rust: {sentence}"
+    );
     format!("{value:?} => {sentence}")
 }
 
@@ -348,7 +353,7 @@ fn world_problems() -> Vec<WorldProblem> {
         WorldProblem::BindsBelowTwoTmpfs => [WorldProblem::BindsBelowTwoTmpfs],
         WorldProblem::OnHostFileSystem => [WorldProblem::OnHostFileSystem],
         WorldProblem::NewRootTooLate => [WorldProblem::NewRootTooLate],
-        WorldProblem::NoId { .. } => [WorldProblem::NoId { method: "World::uid".to_owned() }],
+        WorldProblem::NoId { .. } => [WorldProblem::NoId { name: "user id".to_owned() }],
         WorldProblem::Seccomp(_) => [WorldProblem::Seccomp("it has no instructions".to_owned())],
         WorldProblem::TooLong { .. } => [
             WorldProblem::TooLong { bytes: 300_000, max_bytes: 131_072 },

@@ -339,7 +339,7 @@ impl fmt::Display for Hint {
             ),
             Hint::NameTakenAsPath => f.write_str(
                 "the run's world has no such file; a name without / is interpreted as a path; \
-                 use Program::Search to look it up in directories",
+                 look the name up in directories instead",
             ),
             Hint::Ended(end) => write!(f, "it {end}"),
             Hint::ZygoteLost => f.write_str("it lost its zygote"),

@@ -107,13 +107,13 @@ pub enum WorldProblem {
     NewRootTooLate,
     /// The user or group id is 2^32-1, which the kernel interprets as no id.
     #[error(
-        "{method}: the kernel interprets {} as no id; choose a smaller id, or omit it to use the \
-         supervisor's",
+        "the {name} of the world: the kernel interprets {} as no id; choose a smaller id, or omit \
+         it to use the supervisor's",
         u32::MAX
     )]
     NoId {
-        /// The method that sets the id.
-        method: String,
+        /// The name of the id: user id or group id.
+        name: String,
     },
     /// The seccomp program is not valid.
     #[error("seccomp program: {0}")]

@@ -73,7 +73,7 @@ fn wrong_supervisor_executable_is_reported_with_its_source() {
         })) => {
             assert_eq!(
                 (path.to_str(), named_by),
-                (Some("/bin/true"), Some("Builder::executable"))
+                (Some("/bin/true"), Some("the option for the supervisor"))
             );
         }
         other => panic!("{other:?}"),
@@ -145,7 +145,7 @@ fn executable_that_ignores_version_option_is_ended() {
 }
 
 #[test]
-fn missing_supervisor_is_reported_with_build_instructions() {
+fn missing_supervisor_is_reported_with_remedies() {
     let dir = directory();
     set_mode(dir.path(), 0o755);
     let alone = dir.path().join("millibox");
@@ -164,8 +164,8 @@ fn missing_supervisor_is_reported_with_build_instructions() {
     let message = line(&output);
     assert_eq!(status(&output), 125, "{message}");
     for part in [
-        "cargo build --release --bin millibox-supervisor",
-        "make install",
+        "install millibox",
+        "beside this program",
         "MILLIBOX_SUPERVISOR",
     ] {
         assert!(message.contains(part), "{message}");

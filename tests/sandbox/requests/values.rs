@@ -137,7 +137,7 @@ fn request_with_several_mistakes_reports_all() {
             WorldProblem::SourceNotAbsolute("usr".to_owned()),
         )),
         RequestMistake::from(WorldProblem::NoId {
-            method: "World::uid".to_owned(),
+            name: "user id".to_owned(),
         }),
     ];
     let error = supervisor.run(&request).unwrap_err();
@@ -217,20 +217,20 @@ fn builder_with_invalid_slots_or_cpus_returns_error() {
     for (builder, expected) in [
         (
             builder().slots(0),
-            "Builder::slots(0): pass a number from 1 to 512",
+            "the number of slots is 0; pass a number from 1 to 512",
         ),
-        (builder().slots(513), "Builder::slots(513)"),
+        (builder().slots(513), "the number of slots is 513;"),
         (
             builder().runners_per_slot(0),
-            "Builder::runners_per_slot(0): pass a number from 1 to 4",
+            "the number of runners per slot is 0; pass a number from 1 to 4",
         ),
         (
             builder().runners_per_slot(5),
-            "Builder::runners_per_slot(5)",
+            "the number of runners per slot is 5;",
         ),
         (
             builder().cpus([0, 1024]),
-            "Builder::cpus: CPU 1024 does not exist; the largest number is 1023",
+            "CPU 1024 does not exist; the largest number is 1023",
         ),
     ] {
         match builder.start() {
@@ -243,12 +243,12 @@ fn builder_with_invalid_slots_or_cpus_returns_error() {
 #[test]
 fn invalid_user_and_group_ids_are_rejected() {
     let supervisor = supervisor();
-    for (world, method) in [
-        (World::minimal().uid(u32::MAX), "World::uid"),
-        (World::minimal().gid(u32::MAX), "World::gid"),
+    for (world, name) in [
+        (World::minimal().uid(u32::MAX), "user id"),
+        (World::minimal().gid(u32::MAX), "group id"),
     ] {
         let expected = RequestMistake::from(WorldProblem::NoId {
-            method: method.to_owned(),
+            name: name.to_owned(),
         });
         assert_client_rejects(
             &supervisor,
