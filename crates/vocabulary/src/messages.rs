@@ -270,6 +270,7 @@ fn hints() -> Vec<Hint> {
             Hint::Template(TemplateProblem::Unfit(Unfit::Protocol)),
             Hint::Template(TemplateProblem::Unfit(Unfit::Threads)),
             Hint::Template(TemplateProblem::Unfit(Unfit::SharedMemory)),
+            Hint::Template(TemplateProblem::NotExecuted { errno: 2 }),
         ],
         Hint::Unwatchable { .. } => [Hint::Unwatchable { errno: libc::ENOMEM }],
     })

@@ -25,6 +25,11 @@ pub enum TemplateProblem {
     OutOfMemory,
     /// The program, its world or the request does not allow copies.
     Unfit(Unfit),
+    /// The prepared program could not be executed, for example because it does not exist.
+    NotExecuted {
+        /// The error number of execveat(2).
+        errno: i32,
+    },
 }
 
 /// The reason why copies of a program are not possible. Its text completes a sentence that begins
@@ -69,6 +74,10 @@ impl fmt::Display for TemplateProblem {
             TemplateProblem::CpuTime => f.write_str("used too much CPU time before it was ready"),
             TemplateProblem::OutOfMemory => f.write_str("ran out of memory"),
             TemplateProblem::Unfit(unfit) => unfit.fmt(f),
+            TemplateProblem::NotExecuted { errno } => {
+                let error = std::io::Error::from_raw_os_error(*errno);
+                write!(f, "could not be executed: {error}")
+            }
         }
     }
 }

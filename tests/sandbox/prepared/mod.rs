@@ -258,6 +258,8 @@ fn template_that_does_not_become_ready_is_named() {
     let never = Prepare::new("/bin/sleep")
         .arg("100")
         .real_time_limit(Duration::from_millis(100));
+    let missing = Prepare::python("/usr/bin/missing", ["json"]);
+    let directory = Prepare::new("/usr");
     let ends = Prepare::new("/bin/sh").arg("-c").arg("exit 3");
     let busy = Prepare::new("/bin/sh")
         .arg("-c")
@@ -266,6 +268,18 @@ fn template_that_does_not_become_ready_is_named() {
     let threads = Prepare::new(PYTHON).arg("-c").arg(THREADS);
     let mut cases = vec![
         (never, TemplateProblem::NotReady),
+        (
+            missing,
+            TemplateProblem::NotExecuted {
+                errno: libc::ENOENT,
+            },
+        ),
+        (
+            directory,
+            TemplateProblem::NotExecuted {
+                errno: libc::EACCES,
+            },
+        ),
         (
             ends,
             TemplateProblem::Ended(millibox::ProcessEnd::Exited(3)),

@@ -431,9 +431,13 @@ impl Init<'_> {
         // The socket is closed a moment before the process can be reaped.
         for _ in 0..1000 {
             if let Some(status) = self.has_ended() {
-                let exec = self.runner.shared.failure.get();
-                if exec.step != 0 {
-                    return exec;
+                let start = self.runner.shared.failure.get();
+                if Step::from_number(start.step) == Step::Exec {
+                    // The run has a program of its own, so the step would name that program.
+                    return failure(TemplateProblem::NotExecuted { errno: start.errno });
+                }
+                if start.step != 0 {
+                    return start;
                 }
                 let mut end = End::default();
                 let start = Start::default();

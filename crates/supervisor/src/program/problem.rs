@@ -21,15 +21,22 @@ const PROBLEMS: [TemplateProblem; 13] = [
     TemplateProblem::Unfit(Unfit::TooLong),
 ];
 
+/// The number of [`TemplateProblem::Ended`] in a [`Failure`].
+const ENDED: u32 = u32::MAX;
+
+/// The number of [`TemplateProblem::NotExecuted`] in a [`Failure`].
+const NOT_EXECUTED: u32 = u32::MAX - 1;
+
 /// The failure of a template. The errno is the signal or the negative exit status of a template
 /// that has ended.
 pub fn failure(problem: TemplateProblem) -> Failure {
     let (object, errno) = match problem {
-        TemplateProblem::Ended(ProcessEnd::Exited(status)) => (u32::MAX, -status),
-        TemplateProblem::Ended(ProcessEnd::Killed(signal)) => (u32::MAX, signal),
+        TemplateProblem::Ended(ProcessEnd::Exited(status)) => (ENDED, -status),
+        TemplateProblem::Ended(ProcessEnd::Killed(signal)) => (ENDED, signal),
+        TemplateProblem::NotExecuted { errno } => (NOT_EXECUTED, errno),
         other => {
             let number = PROBLEMS.iter().position(|known| *known == other);
-            (number.map_or(u32::MAX, |number| number as u32), 0)
+            (number.map_or(ENDED, |number| number as u32), 0)
         }
     };
     Failure {
@@ -42,6 +49,7 @@ pub fn failure(problem: TemplateProblem) -> Failure {
 pub fn problem(object: u32, errno: Errno) -> TemplateProblem {
     match (PROBLEMS.get(object as usize), errno.0) {
         (Some(problem), _) => *problem,
+        (None, errno) if object == NOT_EXECUTED => TemplateProblem::NotExecuted { errno },
         (None, signal @ 1..) => TemplateProblem::Ended(ProcessEnd::Killed(signal)),
         (None, status) => TemplateProblem::Ended(ProcessEnd::Exited(-status)),
     }
@@ -61,6 +69,7 @@ mod tests {
             TemplateProblem::Ended(ProcessEnd::Exited(0)),
             TemplateProblem::Ended(ProcessEnd::Exited(3)),
             TemplateProblem::Ended(ProcessEnd::Killed(9)),
+            TemplateProblem::NotExecuted { errno: 2 },
         ];
         for expected in PROBLEMS.into_iter().chain(ended) {
             let failure = failure(expected);
