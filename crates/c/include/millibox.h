@@ -482,6 +482,9 @@ void millibox_world_set_stated_memory(millibox_world *world, uint64_t bytes);
  * A program that uses it takes the arguments of python3: "-c" and code, "-m" and a module, a file,
  * or none for code from standard input.
  *
+ * The function does not start the interpreter, so it does not report that `path` does not exist in
+ * the world; millibox_result_cold_start_reason does.
+ *
  * Fails with MILLIBOX_CODE_INVALID if libmillibox_ready.so is not installed, or an argument
  * is wrong.
  */
@@ -540,8 +543,8 @@ void millibox_program_set_world(millibox_program *program, const millibox_world 
 
 /**
  * Makes each run a copy of a prepared interpreter, in the world of the interpreter. If no copy can
- * be made, the program is executed instead; millibox_result_is_prepared reports whether a copy
- * ran.
+ * be made, the program is executed instead, in the same world; millibox_result_is_prepared reports
+ * whether a copy ran, and millibox_result_cold_start_reason why not.
  */
 void millibox_program_set_prepared(millibox_program *program, const millibox_prepared *prepared);
 
@@ -681,6 +684,13 @@ millibox_backend millibox_result_backend(const millibox_result *result);
  * Returns whether the program was a copy of a prepared interpreter.
  */
 bool millibox_result_is_prepared(const millibox_result *result);
+
+/**
+ * Returns the reason why a program with a prepared interpreter was executed instead of copied, in
+ * UTF-8, such as "its template was not ready in time". It lives as long as the result. It is empty
+ * for a copy, and for a program without a prepared interpreter.
+ */
+const char *millibox_result_cold_start_reason(const millibox_result *result);
 
 /**
  * Returns whether the program wrote more output than its limit. The result then contains the

@@ -418,6 +418,11 @@ class result {
         return static_cast<millibox::backend>(millibox_result_backend(get()));
     }
     bool is_prepared() const { return millibox_result_is_prepared(get()); }
+    /* Why a program with a prepared interpreter was executed instead of copied. */
+    std::optional<std::string> cold_start_reason() const {
+        const char *reason = millibox_result_cold_start_reason(get());
+        return *reason == '\0' ? std::nullopt : std::optional<std::string>(reason);
+    }
     bool is_truncated() const { return millibox_result_is_truncated(get()); }
 
     /* Views of the output, valid as long as the result. */

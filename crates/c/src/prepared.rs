@@ -23,6 +23,9 @@ pub struct Prepared {
 /// A program that uses it takes the arguments of python3: "-c" and code, "-m" and a module, a file,
 /// or none for code from standard input.
 ///
+/// The function does not start the interpreter, so it does not report that `path` does not exist in
+/// the world; millibox_result_cold_start_reason does.
+///
 /// Fails with MILLIBOX_CODE_INVALID if libmillibox_ready.so is not installed, or an argument
 /// is wrong.
 #[must_use]

@@ -262,8 +262,8 @@ pub extern "C" fn millibox_program_set_world(
 }
 
 /// Makes each run a copy of a prepared interpreter, in the world of the interpreter. If no copy can
-/// be made, the program is executed instead; millibox_result_is_prepared reports whether a copy
-/// ran.
+/// be made, the program is executed instead, in the same world; millibox_result_is_prepared reports
+/// whether a copy ran, and millibox_result_cold_start_reason why not.
 #[unsafe(no_mangle)]
 pub extern "C" fn millibox_program_set_prepared(
     program: Option<&mut Program>,

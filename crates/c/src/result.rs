@@ -38,6 +38,7 @@ pub enum Outcome {
 pub struct Finished {
     result: RunResult,
     message: CString,
+    cold_start_reason: CString,
     output: [Vec<u8>; 2],
     truncated: bool,
 }
@@ -50,6 +51,10 @@ impl Finished {
     pub fn new(result: RunResult, output: [Vec<u8>; 2], truncated: bool) -> Finished {
         Finished {
             message: c_string(&result),
+            cold_start_reason: match &result.start {
+                Start::Cold(Some(problem)) => c_string(format_args!("its template {problem}")),
+                _ => CString::default(),
+            },
             result,
             output,
             truncated,
@@ -178,6 +183,18 @@ pub extern "C" fn millibox_result_backend(result: Option<&ProgramResult>) -> Bac
 pub extern "C" fn millibox_result_is_prepared(result: Option<&ProgramResult>) -> bool {
     known(result, false, |finished| {
         matches!(finished.result.start, Start::Prepared { .. })
+    })
+}
+
+/// Returns the reason why a program with a prepared interpreter was executed instead of copied, in
+/// UTF-8, such as "its template was not ready in time". It lives as long as the result. It is empty
+/// for a copy, and for a program without a prepared interpreter.
+#[unsafe(no_mangle)]
+pub extern "C" fn millibox_result_cold_start_reason(
+    result: Option<&ProgramResult>,
+) -> *const c_char {
+    known(result, c"".as_ptr(), |finished| {
+        finished.cold_start_reason.as_ptr()
     })
 }
 

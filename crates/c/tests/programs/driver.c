@@ -306,6 +306,23 @@ static void prepared(void) {
     CHECK(is(data, length, "[1]\n"));
     if (millibox_sandbox_backend(box) != MILLIBOX_BACKEND_RLIMIT)
         CHECK(millibox_result_is_prepared(result));
+    CHECK(millibox_result_is_prepared(result) ==
+          (*millibox_result_cold_start_reason(result) == '\0'));
+    millibox_result_free(result);
+
+    /* An interpreter that does not exist: the program is executed instead. */
+    world = millibox_world_new(MILLIBOX_WORLD_KIND_STANDARD);
+    OK(millibox_prepared_python(world, "/usr/bin/nopython", NULL, &python));
+    millibox_world_free(world);
+    program = millibox_program_new("/usr/bin/python3");
+    millibox_program_add_args(program, arguments);
+    millibox_program_set_prepared(program, python);
+    millibox_prepared_free(python);
+    result = run(program);
+    data = millibox_result_stdout(result, &length);
+    CHECK(is(data, length, "[1]\n") && !millibox_result_is_prepared(result));
+    if (millibox_sandbox_backend(box) != MILLIBOX_BACKEND_RLIMIT)
+        CHECK(strstr(millibox_result_cold_start_reason(result), "No such file") != NULL);
     millibox_result_free(result);
 }
 
@@ -569,6 +586,7 @@ static void mistakes(void) {
     millibox_files_free(NULL);
     millibox_buffer_free(NULL);
     CHECK(millibox_result_outcome(NULL) == MILLIBOX_OUTCOME_NOT_STARTED);
+    CHECK(*millibox_result_cold_start_reason(NULL) == '\0');
     CHECK(*millibox_result_message(NULL) == '\0' && *millibox_sandbox_warnings(NULL) == '\0');
     CHECK(*millibox_files_path(NULL) == '\0');
     length = 7;

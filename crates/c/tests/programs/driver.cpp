@@ -29,6 +29,7 @@ static void runs(const millibox::sandbox &box) {
     CHECK(result->output() == "hello" && result->errors() == "value\n");
     CHECK(result->output_bytes().size() == 5 && result->real_time() > 0ns);
     CHECK(result->cpu_time() == result->user_time() + result->system_time());
+    CHECK(!result->cold_start_reason());
     CHECK(result->backend() == box.backend());
 
     millibox::program sleeps{"sleep", "1000"};
@@ -106,6 +107,15 @@ static void worlds(const millibox::sandbox &box) {
     CHECK(!missing && missing.error().code() == millibox::code::system);
 }
 
+static void prepares(const millibox::sandbox &box) {
+    auto missing = millibox::prepared::python(millibox::world(), "/usr/bin/nopython");
+    CHECK(missing.has_value());
+    if (!missing)
+        return;
+    const auto result = box.run(std::move(millibox::program{"true"}.prepared(*missing)));
+    CHECK(result && result->ok() && !result->is_prepared() && result->cold_start_reason());
+}
+
 int main(int argc, char **argv) {
     const bool rlimit = argc > 1 && std::string_view(argv[1]) == "rlimit";
     const auto backend = rlimit ? millibox::backend::rlimit : millibox::backend::automatic;
@@ -119,6 +129,7 @@ int main(int argc, char **argv) {
     runs(*box);
     handles(*box);
     worlds(*box);
+    prepares(*box);
     const auto moved = std::move(*box);
     moved.close();
     const auto closed = moved.run({"true"});
