@@ -789,7 +789,8 @@ void millibox_files_free(millibox_files *files);
 const char *millibox_files_path(const millibox_files *files);
 
 /**
- * Writes a file of the directory. `name` is a relative path; an existing file is replaced.
+ * Writes a file of the directory. `name` is a relative path, such as "file" or "a/b/file"; missing
+ * directories are created, and the sandbox's user may write to them. An existing file is replaced.
  *
  * Fails with MILLIBOX_CODE_SYSTEM, for example if a component of the path is a link.
  */

@@ -8,7 +8,7 @@
 use crate::border::{self, Owned, checked, given, returned};
 use crate::error::Error;
 use millibox::Supervisor;
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fchmod, fchown, fstat, openat2};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fchmod, fchown, fstat, mkdirat, openat2};
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid, geteuid};
 use std::ffi::{CString, OsStr, c_char, c_void};
@@ -17,6 +17,7 @@ use std::io::{Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use tempfile::TempDir;
 
 /// A temporary directory of the host for the files of programs, which the sandbox's unprivileged
@@ -56,11 +57,8 @@ impl Files {
         let path = CString::new(directory.path().as_os_str().as_bytes())?;
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = rustix::fs::open(directory.path(), flags, Mode::empty())?;
-        if geteuid().is_root() {
-            // The directory is open already, because its new owner may rename it.
-            let (uid, gid) = Supervisor::UNPRIVILEGED_IDS;
-            fchown(&open, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
-        }
+        // The directory is open already, because its new owner may rename it.
+        give_to_sandbox(&open)?;
         Ok(Files {
             directory: Owned::new(Directory {
                 open,
@@ -83,13 +81,48 @@ impl Files {
 
     fn write(&self, name: &OsStr, bytes: &[u8], executable: bool) -> std::io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
-        let file = self.open(name, flags)?;
+        let file = match self.open(name, flags) {
+            Err(Errno::NOENT) => {
+                self.create_parents(name)?;
+                self.open(name, flags)?
+            }
+            opened => opened?,
+        };
         // Independent of the umask, because another user reads the file.
         fchmod(
             &file,
             Mode::from_raw_mode(if executable { 0o755 } else { 0o644 }),
         )?;
         File::from(file).write_all(bytes)
+    }
+
+    /// Creates the missing directories above a file. The sandbox's user may write to them, as to
+    /// the directory itself.
+    fn create_parents(&self, name: &OsStr) -> Result<(), Errno> {
+        let parents: Vec<&Path> = Path::new(name).ancestors().skip(1).collect();
+        for directory in parents.into_iter().rev() {
+            let Some(new) = directory.file_name() else {
+                continue;
+            };
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            match self.open(directory.as_os_str(), flags) {
+                Err(Errno::NOENT) => {}
+                opened => {
+                    opened?;
+                    continue;
+                }
+            }
+            let above = match directory.parent() {
+                Some(above) if !above.as_os_str().is_empty() => above.as_os_str(),
+                _ => OsStr::new("."),
+            };
+            mkdirat(self.open(above, flags)?, new, Mode::RWXU)?;
+            let created = self.open(directory.as_os_str(), flags)?;
+            // Independent of the umask.
+            fchmod(&created, Mode::from_raw_mode(0o755))?;
+            give_to_sandbox(&created)?;
+        }
+        Ok(())
     }
 
     fn read(&self, name: &OsStr, max_bytes: usize) -> std::io::Result<Vec<u8>> {
@@ -107,6 +140,19 @@ impl Files {
         }
         Ok(bytes)
     }
+}
+
+/// Lets the sandbox's user write to a directory. Without root, that user is the caller.
+fn give_to_sandbox(directory: &OwnedFd) -> Result<(), Errno> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    let (uid, gid) = Supervisor::UNPRIVILEGED_IDS;
+    fchown(
+        directory,
+        Some(Uid::from_raw(uid)),
+        Some(Gid::from_raw(gid)),
+    )
 }
 
 /// Creates an empty directory below TMPDIR, or /tmp. The caller frees `*files` with
@@ -141,7 +187,8 @@ pub extern "C" fn millibox_files_path(files: Option<&Files>) -> *const c_char {
     files.map_or(c"".as_ptr(), |files| files.path.as_ptr())
 }
 
-/// Writes a file of the directory. `name` is a relative path; an existing file is replaced.
+/// Writes a file of the directory. `name` is a relative path, such as "file" or "a/b/file"; missing
+/// directories are created, and the sandbox's user may write to them. An existing file is replaced.
 ///
 /// Fails with MILLIBOX_CODE_SYSTEM, for example if a component of the path is a link.
 #[must_use]

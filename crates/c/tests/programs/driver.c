@@ -209,6 +209,12 @@ static void worlds(void) {
     millibox_files *files = NULL;
     OK(millibox_files_new(&files));
     OK(millibox_files_write(files, "input.txt", "4 5\n", 4, false));
+    /* Missing directories are created, and the program may write to them. */
+    mode_t mask = umask(077);
+    OK(millibox_files_write(files, "a/./b/script", "echo 7 >b/new\n", 14, true));
+    umask(mask);
+    FAILS(MILLIBOX_CODE_SYSTEM, millibox_files_write(files, "c/../../x", "", 0, false));
+    FAILS(MILLIBOX_CODE_SYSTEM, millibox_files_write(files, "input.txt/x", "", 0, false));
     millibox_world *world = millibox_world_new(MILLIBOX_WORLD_KIND_STANDARD);
     millibox_world_add_read_write(world, millibox_files_path(files), "/files");
     millibox_world_add_tmpfs(world, "/scratch", 1 << 20);
@@ -217,8 +223,9 @@ static void worlds(void) {
     millibox_world_set_ids(world, 1234, 1235);
     millibox_world_set_stated_memory(world, 64 << 20);
     millibox_program *program =
-        shell("cat /link >/files/output.txt && ln -s /etc/passwd /files/evil && mkfifo /files/fifo "
-              "&& touch /scratch/x && ls /sys/class/net; id -u; id -g");
+        shell("cat /link >/files/output.txt && (cd /files/a && sh b/script) && "
+              "ln -s /etc/passwd /files/evil && mkfifo /files/fifo && touch /scratch/x && "
+              "ls /sys/class/net; id -u; id -g");
     millibox_program_set_world(program, world);
     millibox_world_free(world);
     millibox_result *result = run(program);
@@ -230,6 +237,10 @@ static void worlds(void) {
     OK(millibox_files_read(files, "output.txt", 100, &buffer));
     data = millibox_buffer_data(buffer, &length);
     CHECK(is(data, length, "4 5\n"));
+    millibox_buffer_free(buffer);
+    OK(millibox_files_read(files, "a/b/new", 100, &buffer));
+    data = millibox_buffer_data(buffer, &length);
+    CHECK(is(data, length, "7\n"));
     millibox_buffer_free(buffer);
     static const struct {
         const char *name;
@@ -247,6 +258,7 @@ static void worlds(void) {
         FAILS(MILLIBOX_CODE_SYSTEM, error);
     }
     FAILS(MILLIBOX_CODE_SYSTEM, millibox_files_write(files, "evil", "x", 1, false));
+    FAILS(MILLIBOX_CODE_SYSTEM, millibox_files_write(files, "evil/x", "x", 1, false));
     char path[1000];
     snprintf(path, sizeof path, "%s", millibox_files_path(files));
     millibox_files_free(files);
