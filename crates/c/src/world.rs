@@ -28,7 +28,7 @@ pub enum Network {
     Loopback = 1,
 }
 
-/// What a program sees: files, ids, network and system calls. Runs in equal worlds share their
+/// What a program sees: files, ids and network. Runs in equal worlds share their
 /// preparation, so keep a world for many programs.
 ///
 /// Threads may use a world at the same time while no thread changes it. The functions that change a
