@@ -155,7 +155,7 @@ fn choice_messages() -> Messages {
     };
     messages![
         "ChoiceError::UnknownName" => unknown(None),
-        "ChoiceError::UnknownName, similar" => unknown(Some("python")),
+        "ChoiceError::UnknownName, similar" => unknown(Some("python3")),
         "ChoiceError::NoSources" => ChoiceError::NoSources,
         "ChoiceError::SeveralLanguages" => ChoiceError::SeveralLanguages {
             sources: vec!["p/a.c".into(), "p/b.py".into(), "p/c.py".into()],

@@ -88,14 +88,19 @@ impl Suite {
 
 pub(super) fn named<'s>(all: &'s [Suite], name: &str) -> Result<&'s Suite, ChoiceError> {
     let wanted = name.trim().to_lowercase();
-    let is = |suite: &&Suite| suite.name == wanted || suite.names.contains(&wanted);
-    all.iter().find(is).ok_or_else(|| {
+    let find = |name: &str| {
+        let has = |suite: &&Suite| suite.name == name || suite.names.iter().any(|one| one == name);
+        all.iter().find(has)
+    };
+    find(&wanted).ok_or_else(|| {
         let known = all
             .iter()
             .flat_map(|suite| suite.names.iter().chain([&suite.name]).map(String::as_str));
+        // The list in the message contains only the names of suites, not their other names.
+        let meant = nearest(&wanted, known).and_then(find);
         ChoiceError::UnknownName {
             name: name.to_owned(),
-            nearest: nearest(&wanted, known).map(str::to_owned),
+            nearest: meant.map(|suite| suite.name.clone()),
             known: all.iter().map(|suite| suite.name.clone()).collect(),
         }
     })
@@ -315,6 +320,15 @@ mod tests {
         };
         assert_eq!(nearest.as_deref(), Some("python3"));
         assert!(known.contains(&"cpp20".to_owned()));
+        for (wrong, meant) in [("pyhton", Some("python3")), ("x", None)] {
+            match named(wrong) {
+                Err(ChoiceError::UnknownName { nearest, known, .. }) => {
+                    assert_eq!(nearest.as_deref(), meant, "{wrong}");
+                    assert!(nearest.is_none_or(|name| known.contains(&name)), "{wrong}");
+                }
+                other => panic!("{wrong}: {other:?}"),
+            }
+        }
     }
 
     #[test]

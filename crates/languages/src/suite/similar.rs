@@ -2,7 +2,9 @@
 
 /// Returns the known word that `word` probably means: the most similar one, if few letters differ.
 pub fn nearest<'n>(word: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let max_edits = (word.chars().count() / 3).clamp(1, 3);
+    let length = word.chars().count();
+    // If all letters differ, the words are not similar.
+    let max_edits = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
     known
         .map(|name| (strsim::damerau_levenshtein(word, name), name))
         .filter(|(edits, _)| *edits <= max_edits)
