@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// The units of a time, as help texts list them.
+pub const TIME_UNITS: &str = "ns, us, ms, s, m, h, d";
+
 /// Why a value is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -21,7 +24,7 @@ pub enum ValueError {
         most: u64,
     },
     /// The value is not a time.
-    #[error("must be a number with a unit (us, ms, s, m, h), for example 500ms")]
+    #[error("must be a number with a unit ({TIME_UNITS}), for example 500ms")]
     Time,
     /// The time is 0.
     #[error("must be more than 0")]
@@ -63,12 +66,13 @@ fn up_to(most: u64) -> String {
     }
 }
 
-/// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0.
+/// `1s`, `500ms`, `1.5s`, `1m 30s`; not 0. The units are those of [`TIME_UNITS`].
 pub fn time(text: &str) -> Result<Duration, ValueError> {
-    // humantime reads `5M` as five months, but the user means minutes.
-    if text
+    // humantime knows more units, and reads `5M` as five months, but the user means minutes.
+    let is_known = |unit: &str| unit.is_empty() || TIME_UNITS.split(", ").any(|one| one == unit);
+    if !text
         .split(|letter: char| !letter.is_alphabetic())
-        .any(|unit| unit == "M")
+        .all(is_known)
     {
         return Err(ValueError::Time);
     }
@@ -134,10 +138,16 @@ mod tests {
         assert_eq!(time("1s"), Ok(Duration::from_secs(1)));
         assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(time("1m 30s"), Ok(Duration::from_secs(90)));
-        assert_eq!(time("20µs 2min"), Ok(Duration::from_micros(120_000_020)));
-        for text in ["", "1", "0s", "0", "-1s", "1 parsec", "s", "5M", "1h 5M"] {
+        assert_eq!(time("20us 2m"), Ok(Duration::from_micros(120_000_020)));
+        for unit in TIME_UNITS.split(", ") {
+            assert!(time(&format!("7{unit}")).is_ok(), "{unit}");
+        }
+        for text in [
+            "", "1", "0s", "0", "-1s", "1 parsec", "s", "5M", "1h 5M", "1y", "1w", "1month", "2min",
+        ] {
             assert!(time(text).is_err(), "{text}");
         }
+        assert!(time("1w").unwrap_err().to_string().contains(TIME_UNITS));
         assert_eq!(time("99999999999999999999s"), Err(ValueError::TooLarge));
     }
 

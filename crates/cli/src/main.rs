@@ -176,6 +176,25 @@ mod tests {
         Cli::command().debug_assert();
     }
 
+    #[test]
+    fn help_lists_the_accepted_units_of_times() {
+        fn check(command: &clap::Command) -> usize {
+            let helps = command
+                .get_arguments()
+                .filter_map(|argument| argument.get_long_help());
+            let mut lists = 0;
+            for help in helps.map(ToString::to_string) {
+                if help.contains("Units: ns") {
+                    let list = format!("Units: {};", millibox_cli_support::values::TIME_UNITS);
+                    assert!(help.contains(&list), "{help}");
+                    lists += 1;
+                }
+            }
+            lists + command.get_subcommands().map(check).sum::<usize>()
+        }
+        assert_eq!(check(&Cli::command()), 3);
+    }
+
     /// clap would break longer lines a second time.
     #[test]
     fn help_with_manual_layout_fits_the_width() {

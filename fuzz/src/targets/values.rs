@@ -68,11 +68,14 @@ fn value(bytes: &[u8]) {
     }
     if let Some(time) = parsed(cli::time(text)) {
         assert_ne!(time, Duration::ZERO);
-        assert_eq!(
-            cli::time(&humantime::format_duration(time).to_string()),
-            Ok(time),
-            "{text}"
-        );
+        // For longer times, humantime writes units that the options do not accept.
+        if time < Duration::from_secs(24 * 60 * 60) {
+            assert_eq!(
+                cli::time(&humantime::format_duration(time).to_string()),
+                Ok(time),
+                "{text}"
+            );
+        }
     }
     if let Some((max, period)) = parsed(cli::bandwidth(text)) {
         assert!(max >= Duration::from_millis(1), "{text}");
