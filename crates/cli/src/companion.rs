@@ -33,6 +33,25 @@ pub enum Companion {
 }
 
 impl Companion {
+    /// The program of `millibox help COMPANION ...` and its arguments, which request the help of
+    /// the given subcommands. `None` for other command lines.
+    pub fn of_help(words: &[OsString]) -> Option<(Companion, Args)> {
+        let [_, help, name, subcommands @ ..] = words else {
+            return None;
+        };
+        let companion = match name.to_str()? {
+            "serve" => Companion::Serve,
+            "site" => Companion::Site,
+            "worker" => Companion::Worker,
+            _ => return None,
+        };
+        let arguments = subcommands.iter().cloned().chain(["--help".into()]);
+        (help == "help").then(|| {
+            let arguments = arguments.collect();
+            (companion, Args { arguments })
+        })
+    }
+
     /// The name of the executable.
     pub fn program(self) -> &'static str {
         match self {
@@ -68,5 +87,34 @@ impl Companion {
             },
             _ => Failure::sandbox(format!("cannot execute {path}: {error}")),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_of_companion_has_the_arguments_of_its_program() {
+        let of_help = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let (companion, args) = Companion::of_help(&words)?;
+            Some((companion.program(), args.arguments))
+        };
+        for (line, program, arguments) in [
+            ("millibox help serve", "millibox-serve", &["--help"][..]),
+            (
+                "millibox help site fleet add",
+                "millibox-site",
+                &["fleet", "add", "--help"],
+            ),
+            ("millibox help worker", "millibox-worker", &["--help"]),
+        ] {
+            let arguments = arguments.iter().map(OsString::from).collect();
+            assert_eq!(of_help(line), Some((program, arguments)), "{line}");
+        }
+        for line in ["millibox help", "millibox help run", "millibox site help"] {
+            assert_eq!(of_help(line), None, "{line}");
+        }
     }
 }

@@ -129,6 +129,9 @@ fn main() -> ExitCode {
 
 fn run_command() -> ExitCode {
     let words = usage::words(std::env::args_os());
+    if let Some((companion, args)) = Companion::of_help(&words) {
+        return exit_status(companion.execute(&args));
+    }
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {

@@ -1,7 +1,10 @@
 //! Options and variables: invalid values, and the world that valid values create.
 
 use super::{allow_rlimit_backend, line, run, shell, status, text};
-use millibox_tests::{directory, executable, has_cgroups_or_skips, is_root, set_mode, supervisor};
+use millibox_tests::{
+    copy_executable, directory, executable, has_cgroups_or_skips, is_root, set_mode, supervisor,
+    write_script,
+};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -318,5 +321,26 @@ fn invalid_cgroup_parent_variable_is_named_in_message() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn help_of_companion_is_that_of_its_program() {
+    let directory = directory();
+    let millibox = directory.path().join("millibox");
+    copy_executable(executable("millibox"), &millibox);
+    let help = |words: &[&str]| {
+        let mut command = Command::new(&millibox);
+        command.arg("help").args(words).output().unwrap()
+    };
+    let missing = help(&["site"]);
+    assert_eq!(status(&missing), 127, "{missing:?}");
+    assert!(line(&missing).contains("millibox-site does not exist"));
+    for name in ["serve", "site", "worker"] {
+        let program = directory.path().join(format!("millibox-{name}"));
+        write_script(&program, "#!/bin/sh\necho \"$@\"\n");
+        assert_eq!(text(&help(&[name]).stdout), "--help\n");
+        let nested = help(&[name, "fleet", "add"]);
+        assert_eq!(text(&nested.stdout), "fleet add --help\n");
     }
 }
