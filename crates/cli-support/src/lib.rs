@@ -6,6 +6,7 @@
 //! | `machine` | the options of every command that starts a supervisor |
 //! | `man` | manual pages of a command line |
 //! | `notify` | tells systemd that a service is ready |
+//! | `program` | the main function of the programs that `millibox` executes |
 //! | `signals` | Ctrl-C and other signals that end a command in order |
 //! | `usage` | clap's errors in one line |
 //! | `values` | parsers of option values that several executables need |
@@ -20,6 +21,7 @@ pub mod failure;
 pub mod machine;
 pub mod man;
 pub mod notify;
+pub mod program;
 pub mod signals;
 pub mod usage;
 pub mod values;

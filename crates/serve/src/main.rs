@@ -22,11 +22,11 @@ mod parent;
 mod privileges;
 mod scratch;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use link::Link;
 use millibox::{Builder, Supervisor};
-use millibox_cli_support::failure::{Failure, exit_status, say};
-use millibox_cli_support::{machine, man, notify, usage};
+use millibox_cli_support::failure::{Failure, say};
+use millibox_cli_support::{machine, notify, program};
 use millibox_fleet::connection::{Credentials, Server as NatsServer};
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
 use millibox_service::fleet::{Executor, Front, Membership};
@@ -179,12 +179,7 @@ fn start_log(form: LogForm) {
 }
 
 fn main() -> ExitCode {
-    let outcome = match (man::written(Cli::command()), Cli::try_parse()) {
-        (Some(outcome), _) => outcome,
-        (None, Ok(cli)) => run(&cli),
-        (None, Err(error)) => return usage::report(PROGRAM, &error),
-    };
-    exit_status(PROGRAM, outcome)
+    program::main(PROGRAM, run)
 }
 
 /// Started by root, this process starts the service as a child; see [`parent`].

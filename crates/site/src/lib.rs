@@ -52,7 +52,7 @@ use async_nats::Client;
 use async_nats::connection::State;
 use axum::middleware::from_fn;
 use blobs::Blobs;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use command::{Command, Place};
 use core::password::Passwords;
 use core::time::Time;
@@ -65,8 +65,8 @@ use judging::toolchains::{Toolchains, Versions};
 use judging::{fleet, languages};
 use limits::Limits;
 use millibox::Supervisor;
-use millibox_cli_support::failure::{Failure, exit_status, say};
-use millibox_cli_support::{machine, man, notify};
+use millibox_cli_support::failure::{Failure, say};
+use millibox_cli_support::{machine, notify, program};
 use millibox_fleet::name::WorkerName;
 use millibox_judge::judge::Machine;
 use millibox_languages::cache::{Cache, DEFAULT_CACHE_BYTES};
@@ -327,12 +327,10 @@ impl OidcArgs {
 /// }
 /// ```
 pub fn main() -> ExitCode {
-    let outcome = man::written(Cli::command()).unwrap_or_else(|| {
-        let cli = Cli::parse();
+    program::main("millibox site", |cli: &Cli| {
         millibox_worker::log::start("info,sqlx::postgres::notice=warn,async_nats=warn");
-        run(&cli)
-    });
-    exit_status("millibox site", outcome)
+        run(cli)
+    })
 }
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {

@@ -15,11 +15,11 @@
 mod remote;
 mod store;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use futures_util::StreamExt;
 use millibox::Builder;
-use millibox_cli_support::failure::{Failure, exit_status, say};
-use millibox_cli_support::{machine, man, notify};
+use millibox_cli_support::failure::{Failure, say};
+use millibox_cli_support::{machine, notify, program};
 use millibox_fleet::class::Class;
 use millibox_fleet::introduction::{Introduction, Toolchain};
 use millibox_fleet::message::{self, Stop};
@@ -93,12 +93,10 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let outcome = man::written(Cli::command()).unwrap_or_else(|| {
-        let cli = Cli::parse();
+    program::main(PROGRAM, |cli: &Cli| {
         log::start("info,async_nats=warn");
-        run(&cli)
-    });
-    exit_status(PROGRAM, outcome)
+        run(cli)
+    })
 }
 
 fn run(cli: &Cli) -> Result<ExitCode, Failure> {
