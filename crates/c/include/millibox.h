@@ -477,7 +477,7 @@ void millibox_world_set_stated_memory(millibox_world *world, uint64_t bytes);
 /**
  * Prepares the Python interpreter at `path` inside the world, with imported modules. `modules` is
  * an array of names that ends with NULL, or NULL. The caller frees `*prepared` with
- * millibox_prepared_free.
+ * millibox_prepared_free. The interpreter starts with the environment of a new program.
  *
  * A program that uses it takes the arguments of python3: "-c" and code, "-m" and a module, a file,
  * or none for code from standard input.
@@ -493,6 +493,23 @@ millibox_error *millibox_prepared_python(const millibox_world *world,
                                          const char *path,
                                          const char *const *modules,
                                          millibox_prepared **prepared);
+
+/**
+ * Prepares a Python interpreter as millibox_prepared_python does, with more environment variables.
+ * `environment` is an array of strings NAME=VALUE that ends with NULL, or NULL.
+ *
+ * A run has the environment of its program. If the program has other values of variables that
+ * Python reads when it starts (PYTHON*, LC_*, LD_*, LANG, HOME), the copy executes the interpreter
+ * anew, so set them here and with millibox_program_set_env.
+ *
+ * Fails with MILLIBOX_CODE_INVALID also if a string contains no =.
+ */
+MILLIBOX_MUST_USE
+millibox_error *millibox_prepared_python_with_env(const millibox_world *world,
+                                                  const char *path,
+                                                  const char *const *modules,
+                                                  const char *const *environment,
+                                                  millibox_prepared **prepared);
 
 /**
  * Frees a prepared interpreter. Programs that use the interpreter keep it. NULL is allowed.

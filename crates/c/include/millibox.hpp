@@ -278,17 +278,23 @@ class world {
 /* An interpreter that is started once and copied for each run. */
 class prepared {
   public:
+    /* The environment consists of strings "NAME=VALUE", which programs need too. */
     static expected<prepared> python(const world &world, std::string_view path,
-                                     std::span<const std::string> modules = {}) {
-        std::unique_ptr<const char *[]> names(new const char *[modules.size() + 1]);
-        for (std::size_t i = 0; i < modules.size(); i++) {
-            detail::require_no_nul(modules[i]);
-            names[i] = modules[i].c_str();
-        }
-        names[modules.size()] = nullptr;
+                                     std::span<const std::string> modules = {},
+                                     std::span<const std::string> environment = {}) {
+        const auto array = [](std::span<const std::string> texts) {
+            std::unique_ptr<const char *[]> pointers(new const char *[texts.size() + 1]);
+            for (std::size_t i = 0; i < texts.size(); i++) {
+                detail::require_no_nul(texts[i]);
+                pointers[i] = texts[i].c_str();
+            }
+            pointers[texts.size()] = nullptr;
+            return pointers;
+        };
         millibox_prepared *made = nullptr;
-        if (auto *failure = millibox_prepared_python(world.get(), detail::c_string(path).c_str(),
-                                                     names.get(), &made))
+        if (auto *failure = millibox_prepared_python_with_env(
+                world.get(), detail::c_string(path).c_str(), array(modules).get(),
+                array(environment).get(), &made))
             return unexpected(error(failure));
         return prepared(made);
     }

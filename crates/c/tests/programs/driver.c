@@ -322,6 +322,34 @@ static void prepared(void) {
           (*millibox_result_cold_start_reason(result) == '\0'));
     millibox_result_free(result);
 
+    /* The modules are imported in the copy, unless it has executed the interpreter anew. */
+    static const char *const environment[] = {"PYTHONHASHSEED=0", "HOME=/home", NULL};
+    static const char *const not_a_variable[] = {"PYTHONHASHSEED", NULL};
+    static const char *const loaded[] = {"-c", "import sys; print('json' in sys.modules)", NULL};
+    world = millibox_world_new(MILLIBOX_WORLD_KIND_STANDARD);
+    FAILS(MILLIBOX_CODE_INVALID,
+          millibox_prepared_python_with_env(world, "/usr/bin/python3", modules, not_a_variable,
+                                            &python));
+    for (int with_environment = 0; with_environment < 2; with_environment++) {
+        program = millibox_program_new("/usr/bin/python3");
+        millibox_program_add_args(program, loaded);
+        if (with_environment) {
+            OK(millibox_prepared_python_with_env(world, "/usr/bin/python3", modules, environment,
+                                                 &python));
+            millibox_program_set_env(program, "PYTHONHASHSEED", "0");
+            millibox_program_set_env(program, "HOME", "/home");
+        } else {
+            OK(millibox_prepared_python(world, "/usr/bin/python3", modules, &python));
+        }
+        millibox_program_set_prepared(program, python);
+        millibox_prepared_free(python);
+        result = run(program);
+        data = millibox_result_stdout(result, &length);
+        CHECK(is(data, length, millibox_result_is_prepared(result) ? "True\n" : "False\n"));
+        millibox_result_free(result);
+    }
+    millibox_world_free(world);
+
     /* An interpreter that does not exist: the program is executed instead. */
     world = millibox_world_new(MILLIBOX_WORLD_KIND_STANDARD);
     OK(millibox_prepared_python(world, "/usr/bin/nopython", NULL, &python));
