@@ -70,6 +70,23 @@ impl Signals {
         Ok(Signals { program, state })
     }
 
+    /// Ends the command as SIGTERM does when standard input ends. The caller holds the write end of
+    /// a pipe, so the command also ends if the caller is killed.
+    ///
+    /// # Errors
+    /// The thread that reads standard input cannot be started.
+    pub fn terminate_at_end_of_input(&self) -> Result<(), Failure> {
+        let watch = || {
+            // After an error, the end could no longer be noticed.
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            let _ = signal_hook::low_level::raise(SIGTERM);
+        };
+        std::thread::Builder::new()
+            .spawn(watch)
+            .map_err(|error| no_thread("that reads standard input", &error))?;
+        Ok(())
+    }
+
     /// The first signal that arrived.
     pub fn caught(&self) -> Option<i32> {
         lock(&self.state).caught

@@ -49,17 +49,17 @@ pub struct JudgeSetupOptions {
 
 /// Rejects a path that is neither a directory nor a regular file. Opening a FIFO could block
 /// forever.
-pub fn can_be_package(path: &Path) -> bool {
+pub fn check_package_path(path: &Path) -> Result<(), String> {
     let is_other = path
         .metadata()
         .is_ok_and(|found| !found.is_dir() && !found.is_file());
     if is_other {
-        complain(format_args!(
+        return Err(format!(
             "{}: error: neither a directory nor a zip archive",
             path.display()
         ));
     }
-    !is_other
+    Ok(())
 }
 
 /// The user's cache. The environment, which names the cache's directory, may belong to another user

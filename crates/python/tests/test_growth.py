@@ -111,6 +111,19 @@ def cgroups(pids: Iterable[int]) -> list[str]:
     return found + below
 
 
+def adopted(before: set[int]) -> list[Process]:
+    """The descendants that are not in `before`. Waits for the adopted ones that have ended."""
+    left = []
+    for member in descendants(os.getpid()):
+        if member.pid in before:
+            continue
+        if member.state == "Z" and member.parent == os.getpid():
+            os.waitpid(member.pid, 0)
+        else:
+            left.append(member)
+    return left
+
+
 def eventually(remaining: Callable[[], object]) -> object:
     """Waits until nothing remains. Returns what remains after the deadline."""
     end = time.monotonic() + DEADLINE
@@ -253,15 +266,7 @@ class Kill(unittest.TestCase):
             child.send_signal(signal.SIGKILL)
 
         def remaining() -> object:
-            left = []
-            for member in descendants(os.getpid()):
-                if member.pid in before:
-                    continue
-                if member.state == "Z" and member.parent == os.getpid():
-                    os.waitpid(member.pid, 0)
-                else:
-                    left.append(member)
-            return left + cgroups(pids)
+            return [*adopted(before), *cgroups(pids)]
 
         left = eventually(remaining)
         self.assertFalse(left, f"left after a kill: {left}")

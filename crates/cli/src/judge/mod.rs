@@ -13,8 +13,8 @@ pub mod show;
 pub use options::Args;
 
 use crate::PROGRAM;
-use crate::failure::{Failure, complain};
-use crate::judge_setup::{JudgeSetup, can_be_package};
+use crate::failure::{Failure, answer, complain};
+use crate::judge_setup::{JudgeSetup, check_package_path};
 use crate::run::usable_cpus;
 use crate::signals::Signals;
 use millibox_judge::interactive::Mode;
@@ -34,25 +34,64 @@ const UNEXPECTED_STATUS: u8 = 1;
 /// Exit status if the package is faulty or a judge error occurred.
 const NOT_JUDGED_STATUS: u8 = 2;
 
+/// Why nothing was judged.
+enum NotJudged {
+    /// An option is wrong, or the command failed.
+    Failed(Failure),
+    /// The package cannot be judged. The message names its files.
+    Package(String),
+}
+
+impl From<Failure> for NotJudged {
+    fn from(failure: Failure) -> NotJudged {
+        NotJudged::Failed(failure)
+    }
+}
+
+impl NotJudged {
+    /// Prints the reason for people.
+    fn print(self) -> Result<ExitCode, Failure> {
+        match self {
+            NotJudged::Failed(failure) => Err(failure),
+            NotJudged::Package(message) => {
+                complain(message);
+                Ok(ExitCode::from(NOT_JUDGED_STATUS))
+            }
+        }
+    }
+
+    /// Prints the reason for a binding.
+    fn print_json(self) -> Result<ExitCode, Failure> {
+        let (step, message, status) = match self {
+            NotJudged::Failed(failure) => (failure.step, failure.message, failure.status),
+            NotJudged::Package(message) => ("package", message, NOT_JUDGED_STATUS),
+        };
+        answer(serde_json::json!({"error": {"step": step, "message": message}}))?;
+        Ok(ExitCode::from(status))
+    }
+}
+
 /// Runs the subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch(PROGRAM)?;
+    if args.for_binding {
+        signals.terminate_at_end_of_input()?;
+        judge(args, &signals).or_else(NotJudged::print_json)
+    } else {
+        judge(args, &signals).or_else(NotJudged::print)
+    }
+}
+
+fn judge(args: &Args, signals: &Signals) -> Result<ExitCode, NotJudged> {
     if args.language.is_some() && args.submissions.is_empty() {
         let why = "--language: applies to named submissions; name a SUBMISSION after the package";
-        return Err(Failure::option(why));
+        return Err(Failure::option(why).into());
     }
-    if !can_be_package(&args.package) {
-        return Ok(ExitCode::from(NOT_JUDGED_STATUS));
-    }
+    check_package_path(&args.package).map_err(NotJudged::Package)?;
     // A signal ends the process at once here, because no temporary file exists yet.
     let mut reports = signals.may_wait(|| Reports::open(&args.report))?;
-    let problem = match millibox_package::read(&args.package) {
-        Ok(problem) => problem,
-        Err(faults) => {
-            complain(faults);
-            return Ok(ExitCode::from(NOT_JUDGED_STATUS));
-        }
-    };
+    let problem = millibox_package::read(&args.package)
+        .map_err(|faults| NotJudged::Package(faults.to_string()))?;
     let (submissions, named) = submissions(args, &problem)?;
     let of_package = |one: &&Submission| {
         problem
@@ -81,7 +120,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         machine,
         suites,
         cache,
-    } = JudgeSetup::open(&args.work, None, &cpus, &signals)?;
+    } = JudgeSetup::open(&args.work, None, &cpus, signals)?;
     if let Some(language) = &args.language {
         suites
             .named(language)
@@ -109,7 +148,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Err(why) => {
             bar.finish_and_clear();
             if signals.caught().is_none() {
-                complain(why);
+                signals.forget();
+                return Err(NotJudged::Package(why.to_string()));
             }
             NOT_JUDGED_STATUS
         }

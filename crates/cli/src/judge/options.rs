@@ -159,6 +159,12 @@ pub struct Args {
     /// each has one line, and tests are printed only for unexpected verdicts.
     #[arg(long, short, help_heading = OUTPUT)]
     pub verbose: bool,
+    /// Serve a binding of another language, which holds the write end of standard input
+    ///
+    /// The end of standard input ends the command as SIGTERM does. If nothing can be judged,
+    /// standard output is a JSON object with the failed step and a message.
+    #[arg(long, hide = true)]
+    pub for_binding: bool,
 
     /// Run tests on these CPUs, each test on one of them [default: all CPUs]
     ///

@@ -18,7 +18,7 @@ use crate::PROGRAM;
 use crate::failure::{Failure, complain, say};
 use crate::judge;
 use crate::judge::show::{self, Detail, Show, Stream};
-use crate::judge_setup::{JudgeSetup, can_be_package};
+use crate::judge_setup::{JudgeSetup, check_package_path};
 use crate::signals::Signals;
 use millibox_judge::judge::{Event, Judge, Options};
 use millibox_judge::report::{JudgeReport, counted};
@@ -43,11 +43,8 @@ const FAILED_STATUS: u8 = 2;
 /// Runs the subcommand.
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let signals = Signals::catch(PROGRAM)?;
-    if args
-        .command
-        .package()
-        .is_some_and(|package| !can_be_package(package))
-    {
+    if let Some(Err(why)) = args.command.package().map(check_package_path) {
+        complain(why);
         return Ok(ExitCode::from(FAILED_STATUS));
     }
     let done = match &args.command {

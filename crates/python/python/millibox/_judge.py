@@ -1,11 +1,18 @@
-"""The judge: the command of this package, with results as objects."""
+"""The judge: the command of this package, with results as objects.
+
+The command holds the read end of a pipe as its standard input, and ends with all its processes when
+the write end is closed. So it ends with this process, however this process ends. The report is read
+from standard output, so no file is left behind.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
-import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -13,8 +20,10 @@ from typing import Any, Optional
 from . import _native
 from ._files import PathLike, executable
 
-#: The exit status of the command if a package cannot be judged.
-NOT_JUDGED = 2
+#: The steps of the command that fail if an argument is wrong or the package cannot be judged.
+STEPS_OF_CALLER = ("options", "package")
+#: The time in seconds in which an interrupted command removes its processes and files.
+END_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -64,17 +73,100 @@ def judge(
     Raises ValueError if the package cannot be judged, and SandboxError if the judge failed for
     another reason.
     """
-    with tempfile.TemporaryDirectory(prefix="millibox-") as directory:
-        report = os.path.join(directory, "report.json")
-        options = ["--report", "json", report, "--backend", backend]
-        if language is not None:
-            options += ["--language", language]
-        names = [os.fspath(path) for path in (package, *submissions)]
-        ended = _run("judge", *options, "--", *names)
-        if not os.path.exists(report):
-            raise _failure(ended)
-        with open(report, encoding="utf-8") as file:
-            submitted = json.load(file)["submissions"]
+    arguments = _arguments(package, submissions, language, backend)
+    with _pipe() as reader, subprocess.Popen(
+        arguments, stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            stdout, stderr = process.communicate()
+        except BaseException:
+            _end(process)
+            raise
+    return _verdicts(stdout, stderr)
+
+
+def languages() -> list[Language]:
+    """The languages of the judge, and whether this machine has them."""
+    ended = subprocess.run(
+        [command(), "languages", "--json"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    try:
+        found = json.loads(ended.stdout)
+    except ValueError:
+        raise _native.SandboxError(_text(ended.stderr)) from None
+    return [
+        Language(
+            one["name"], one["title"], one["state"] == "available", one["detail"], one["remedy"]
+        )
+        for one in found
+    ]
+
+
+def _arguments(
+    package: PathLike, submissions: tuple[PathLike, ...], language: Optional[str], backend: str
+) -> list[str]:
+    options = ["--for-binding", "--quiet", "--report", "json", "-", "--backend", backend]
+    if language is not None:
+        options += ["--language", language]
+    names = [os.fspath(path) for path in (package, *submissions)]
+    return [os.fspath(command()), "judge", *options, "--", *names]
+
+
+#: The write ends of pipes whose read ends are the standard inputs of commands.
+_writers: set[int] = set()
+
+
+def _close_writers() -> None:
+    """A forked child would otherwise keep the commands of an ended parent running."""
+    while _writers:
+        os.close(_writers.pop())
+
+
+os.register_at_fork(after_in_child=_close_writers)
+
+
+@contextmanager
+def _pipe() -> Generator[int, None, None]:
+    """The standard input of a command. It ends with this context or with this process."""
+    reader, writer = os.pipe()
+    _writers.add(writer)
+    try:
+        yield reader
+    finally:
+        os.close(reader)
+        if writer in _writers:
+            _writers.remove(writer)
+            os.close(writer)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a command, which then removes its processes and files."""
+    process.terminate()
+    # The command must not wait for a reader of its report.
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    except BaseException:
+        process.kill()
+        raise
+
+
+def _verdicts(stdout: bytes, stderr: bytes) -> list[Verdict]:
+    try:
+        report = json.loads(stdout)
+    except ValueError:
+        raise _native.SandboxError(_text(stderr) or "the command millibox was killed") from None
+    if "error" in report:
+        error = report["error"]
+        kind = ValueError if error["step"] in STEPS_OF_CALLER else _native.SandboxError
+        raise kind(error["message"])
     return [
         Verdict(
             one["name"],
@@ -84,38 +176,9 @@ def judge(
             one["as_expected"],
             one,
         )
-        for one in submitted
+        for one in report["submissions"]
     ]
 
 
-def languages() -> list[Language]:
-    """The languages of the judge, and whether this machine has them."""
-    ended = _run("languages", "--json")
-    try:
-        found = json.loads(ended.stdout)
-    except ValueError:
-        raise _failure(ended) from None
-    return [
-        Language(
-            one["name"], one["title"], one["state"] == "available", one["detail"], one["remedy"]
-        )
-        for one in found
-    ]
-
-
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [command(), *arguments],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-
-
-def _failure(ended: subprocess.CompletedProcess[str]) -> Exception:
-    message = ended.stderr.strip()
-    if ended.returncode == NOT_JUDGED:
-        return ValueError(message)
-    return _native.SandboxError(message)
+def _text(message: bytes) -> str:
+    return message.decode(errors="replace").strip()
