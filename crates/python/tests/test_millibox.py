@@ -98,6 +98,58 @@ class Test(unittest.TestCase):
         results.close()
         self.assertLess(read, 20)
 
+    def test_map_that_ends_early_ends_its_runs(self) -> None:
+        # The only slot is free again for `true` when the endless run has ended.
+        script = """
+import os, signal, sys, threading
+import millibox
+box = millibox.Sandbox(backend=sys.argv[1], slots=1)
+limits = millibox.Limits(real_time=None)
+ENDLESS = ["sleep", "inf"]
+def closed():
+    results = box.map([["true"], ENDLESS], limits=limits)
+    next(results)
+    results.close()
+def forgotten():
+    next(box.map_python(["", "import time; time.sleep(1000)"], limits=limits))
+def failed_commands():
+    def commands():
+        yield ENDLESS
+        raise ZeroDivisionError
+    list(box.map(commands(), limits=limits))
+def wrong_command():
+    list(box.map([ENDLESS, []], limits=limits))
+def wrong_argument():
+    list(box.map([ENDLESS, ["a", "b\\0"]], limits=limits, at_once=2))
+def interrupted():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    list(box.map([ENDLESS, ENDLESS], limits=limits))
+for end in (closed, forgotten, failed_commands, wrong_command, wrong_argument, interrupted):
+    try:
+        end()
+        print(end.__name__)
+    except (ZeroDivisionError, ValueError, KeyboardInterrupt) as error:
+        print(end.__name__, type(error).__name__)
+    assert box.run(["true"], limits=limits).ok
+# The interpreter does not wait for the runs of this generator.
+unfinished = box.map([["true"], ENDLESS], limits=limits)
+next(unfinished)
+"""
+        shown = subprocess.run(
+            [sys.executable, "-c", script, BACKEND],
+            check=True, timeout=60, stdout=subprocess.PIPE, text=True,
+        ).stdout  # fmt: skip
+        expected = [
+            "closed",
+            "forgotten",
+            "failed_commands ZeroDivisionError",
+            "wrong_command ValueError",
+            "wrong_argument ValueError",
+            "interrupted KeyboardInterrupt",
+        ]
+        self.assertEqual(shown.splitlines(), expected)
+
     def test_missing_program_is_a_result(self) -> None:
         result = self.box.run(["/no/such/program"])
         self.assertEqual(result.outcome, "not_started")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import shutil
 import threading
 import weakref
 from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from queue import SimpleQueue
+from threading import Thread
 from types import TracebackType
 from typing import Callable, Optional, TypeVar, Union
 
@@ -28,6 +30,7 @@ ENVIRONMENT = {
 }
 #: The working directory of programs with files. Each run has one of its own.
 DIRECTORY = "/tmp"
+PYTHON = "/usr/bin/python3"
 #: The number of prepared interpreters that a sandbox remembers.
 MAX_PREPARED = 64
 Text = Union[str, bytes]
@@ -150,6 +153,17 @@ def _renew_locks() -> None:
 os.register_at_fork(after_in_child=_renew_locks)
 
 
+def _words(command: Sequence[str]) -> Sequence[str]:
+    if isinstance(command, str) or not command or not command[0]:
+        raise ValueError("the command must be a list of a program and its arguments")
+    return command
+
+
+def _source(source: str) -> str:
+    if not isinstance(source, str):
+        raise TypeError(f"source must be the text of a program, not {type(source).__name__}")
+    return source
+
 
 class Sandbox:
     """Runs programs. Starting a sandbox takes some milliseconds, so keep it for many runs.
@@ -228,9 +242,7 @@ class Sandbox:
         limits: Limits,
         modules: Optional[Sequence[str]] = None,
     ) -> _native.Request:
-        if isinstance(command, str) or not command or not command[0]:
-            raise ValueError("the command must be a list of a program and its arguments")
-        words = list(command)
+        words = list(_words(command))
         if "/" not in words[0]:
             path = shutil.which(words[0], path=":".join(SEARCHED))
             words[0] = path or f"/usr/bin/{words[0]}"
@@ -284,7 +296,7 @@ class Sandbox:
         world: Optional[World],
         limits: Limits,
     ) -> _native.Request:
-        every = {**(files or {}), "main.py": source}
+        every: dict[str, Text] = {**(files or {}), "main.py": _source(source)}
         command = [python, "main.py", *args]
         return self._request(command, stdin, every, env, None, world, limits, modules)
 
@@ -329,7 +341,7 @@ class Sandbox:
         stdin: Optional[Text] = None,
         files: Optional[Mapping[str, Text]] = None,
         modules: Sequence[str] = (),
-        python: str = "/usr/bin/python3",
+        python: str = PYTHON,
         env: Optional[Mapping[str, str]] = None,
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
@@ -348,7 +360,7 @@ class Sandbox:
         stdin: Optional[Text] = None,
         files: Optional[Mapping[str, Text]] = None,
         modules: Sequence[str] = (),
-        python: str = "/usr/bin/python3",
+        python: str = PYTHON,
         env: Optional[Mapping[str, str]] = None,
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
@@ -366,9 +378,13 @@ class Sandbox:
         at_once: Optional[int] = None,
     ) -> Generator[Result, None, None]:
         """Runs many programs, at most one for each slot at a time, and yields the results in order.
-        Reads the commands only as far as needed. After the generator is closed, no further program
-        starts."""
-        return self._map(partial(self.run, limits=limits), commands, at_once)
+        Reads the commands only as far as needed. The running programs are ended when the generator
+        is closed, and when an exception leaves it, for example because of a wrong command."""
+        limits = limits or self._limits
+        options = partial(
+            self._request, stdin=None, files=None, env=None, cwd=None, world=None, limits=limits
+        )
+        return self._map(_words, options, commands, limits, at_once)
 
     def map_python(
         self,
@@ -378,26 +394,111 @@ class Sandbox:
         limits: Optional[Limits] = None,
         at_once: Optional[int] = None,
     ) -> Generator[Result, None, None]:
-        """Runs many Python programs as `run_python` does, and yields the results in order."""
-        function = partial(self.run_python, modules=modules, limits=limits)
-        return self._map(function, sources, at_once)
+        """Runs many Python programs as `run_python` does, and yields the results in order, like
+        `map`."""
+        limits = limits or self._limits
+        options = partial(
+            self._python, args=(), stdin=None, files=None, modules=modules,
+            python=PYTHON, env=None, world=None, limits=limits,
+        )  # fmt: skip
+        return self._map(_source, options, sources, limits, at_once)
 
     def _map(
-        self, function: Callable[[Item], Result], items: Iterable[Item], at_once: Optional[int]
+        self,
+        check: Callable[[Item], Item],
+        request: Callable[[Item], _native.Request],
+        items: Iterable[Item],
+        limits: Limits,
+        at_once: Optional[int],
     ) -> Generator[Result, None, None]:
         number = at_once or self.slots
-        waiting: deque[Future[Result]] = deque()
-        with ThreadPoolExecutor(number) as threads:
-            try:
-                for item in items:
-                    waiting.append(threads.submit(function, item))
-                    if len(waiting) >= 2 * number:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+        flights: SimpleQueue[Optional[_Flight]] = SimpleQueue()
+        ended: SimpleQueue[_Flight] = SimpleQueue()
+        waiting: deque[_Flight] = deque()
+        threads = 0
+
+        def start(item: Item) -> _native.Run:
+            return self._get().start(request(item), limits.output)
+
+        def first() -> Result:
+            # The error of a later run is raised before the result of a run that may never end.
+            while (result := waiting[0].result) is None:
+                flight = ended.get()
+                if flight.error is not None:
+                    raise flight.error
+            waiting.popleft()
+            return result
+
+        try:
+            for item in items:
+                flight = _Flight(partial(start, check(item)))
+                waiting.append(flight)
+                flights.put(flight)
+                if threads < number:
+                    threads += 1
+                    Thread(target=_work, args=(flights, ended), daemon=True).start()
+                if len(waiting) >= 2 * number:
+                    yield first()
+            while waiting:
+                yield first()
+        finally:
+            for flight in waiting:
+                flight.cancel()
+            for _ in range(threads):
+                flights.put(None)
+
+
+class _Flight:
+    """A run of `map`. It is cancelled without a lock, because the garbage collector may close a
+    generator in any thread at any moment."""
+
+    def __init__(self, start: Callable[[], _native.Run]) -> None:
+        self._start = start
+        self._run: Optional[_native.Run] = None
+        self._is_cancelled = False
+        self.result: Optional[Result] = None
+        self.error: Optional[BaseException] = None
+
+    def execute(self) -> None:
+        if self._is_cancelled:
+            return
+        try:
+            self._run = self._start()
+            # `cancel` may have been called before there was a run.
+            if self._is_cancelled:
+                self._run.cancel()
+            self.result = _waited(self._run)
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._run = None
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        run = self._run
+        if run is not None:
+            run.cancel()
+
+
+def _work(flights: SimpleQueue[Optional[_Flight]], ended: SimpleQueue[_Flight]) -> None:
+    """Executes runs of `map`, in a daemon thread: an interpreter that ends does not wait for it."""
+    while (flight := flights.get()) is not None:
+        flight.execute()
+        ended.put(flight)
+        del flight
+
+
+def _waited(run: _native.Run) -> Result:
+    """The result of a run, for which this thread waits."""
+    events = select.poll()
+    events.register(run.fileno(), select.POLLIN)
+    try:
+        while (ended := run.poll()) is None:
+            events.poll()
+        return _result(*ended)
+    finally:
+        # Tracebacks of an exception keep this frame alive, and it a descriptor of the run.
+        del run
 
 
 async def _watched(run: _native.Run) -> Result:
