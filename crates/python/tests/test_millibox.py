@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -163,6 +165,13 @@ next(unfinished)
             self.box.run(["true"], limits=Limits(real_time=-1.0))
         with self.assertRaises(ValueError):
             World("no such world")
+
+    def test_errors_can_be_pickled_and_copied(self) -> None:
+        with self.assertRaises(ProgramError) as caught:
+            self.box.run(["false"]).check()
+        error = caught.exception
+        for same in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+            self.assertEqual((str(same), same.result), (str(error), error.result))
 
     def test_infrastructure_error_is_an_exception(self) -> None:
         os.environ["MILLIBOX_SUPERVISOR"] = "/no/such/supervisor"

@@ -44,6 +44,10 @@ class ProgramError(Exception):
         super().__init__(f"the program ended with {result.describe()}")
         self.result = result
 
+    def __reduce__(self) -> tuple[type[ProgramError], tuple[Result], dict[str, object]]:
+        # By default, pickle would pass the message to __init__ instead of the result.
+        return type(self), (self.result,), self.__dict__
+
 
 @dataclass(frozen=True)
 class Limits:
