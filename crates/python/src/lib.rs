@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pyo3::create_exception!(
-    _native,
+    millibox, // the public module, which pickle imports
     SandboxError,
     PyRuntimeError,
     "The sandbox failed. The result does not depend on the program."
@@ -51,6 +51,11 @@ fn raised(error: Error) -> PyErr {
         Error::Request(mistakes) => PyValueError::new_err(mistakes.to_string()),
         error => SandboxError::new_err(error.to_string()),
     }
+}
+
+/// Raises the failure of a system call, for example because too many files are open.
+fn failed(what: &'static str) -> impl Fn(std::io::Error) -> PyErr {
+    move |error| raised(Error::System { what, error })
 }
 
 /// Failures of the sandbox are exceptions, so that callers cannot take them for results of
@@ -102,7 +107,7 @@ fn ended<'py>(py: Python<'py>, output: Output, staging: Option<&Staging>) -> PyR
 }
 
 /// The environment of a sandbox: files, ids, network and system calls.
-#[pyclass(frozen, name = "World")]
+#[pyclass(frozen, module = "millibox._native", name = "World")]
 struct PyWorld {
     world: World,
 }
@@ -147,13 +152,13 @@ impl PyWorld {
 }
 
 /// A Python interpreter of which runs are copies.
-#[pyclass(frozen, name = "Prepared")]
+#[pyclass(frozen, module = "millibox._native", name = "Prepared")]
 struct PyPrepared {
     prepared: Prepared,
 }
 
 /// A program with its input and its limits.
-#[pyclass(frozen, name = "Request")]
+#[pyclass(frozen, module = "millibox._native", name = "Request")]
 struct PyRequest {
     request: Request,
     /// If the request has files. The request is then for one run only.
@@ -185,9 +190,11 @@ impl PyRequest {
         let mut staging = None;
         let mut request = match files {
             Some((stage, archive)) => {
-                let (begun, end) = Staging::begin(program.clone(), stdin, archive)?;
+                let begun = Staging::begin(program.clone(), stdin, archive);
+                let (begun, end) = begun.map_err(failed("pass files to a run"))?;
                 staging = Some(Arc::new(begun));
-                Request::from_descriptor(OwnedFd::from(File::open(stage)?))
+                let stage = File::open(stage).map_err(failed("open millibox-stage"))?;
+                Request::from_descriptor(OwnedFd::from(stage))
                     .argv(["millibox-stage".to_owned(), program])
                     .args(argv)
                     .stdin(end)
@@ -232,7 +239,7 @@ fn seconds(value: Option<f64>) -> PyResult<Option<Duration>> {
 }
 
 /// A sandbox that serves any number of runs.
-#[pyclass(frozen, name = "Supervisor")]
+#[pyclass(frozen, module = "millibox._native", name = "Supervisor")]
 struct PySupervisor {
     /// `None` after the end.
     supervisor: Mutex<Option<Arc<Supervisor>>>,
@@ -433,7 +440,7 @@ fn watch_failed(errno: Errno) -> Error {
 }
 
 /// A program that was started. Dropping it ends the program.
-#[pyclass(frozen, name = "Run")]
+#[pyclass(frozen, module = "millibox._native", name = "Run")]
 struct PyRun {
     /// Always there until this value is dropped.
     handle: Option<Handle>,

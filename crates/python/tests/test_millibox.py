@@ -176,10 +176,16 @@ next(unfinished)
     def test_infrastructure_error_is_an_exception(self) -> None:
         os.environ["MILLIBOX_SUPERVISOR"] = "/no/such/supervisor"
         try:
-            with self.assertRaisesRegex(SandboxError, "/no/such/supervisor"):
+            with self.assertRaisesRegex(SandboxError, "/no/such/supervisor") as caught:
                 Sandbox(backend=BACKEND)
+            same = pickle.loads(pickle.dumps(caught.exception))
+            self.assertEqual((type(same), same.args), (SandboxError, caught.exception.args))
         finally:
             del os.environ["MILLIBOX_SUPERVISOR"]
+
+    def test_classes_name_their_modules(self) -> None:
+        self.assertEqual(SandboxError.__module__, "millibox")
+        self.assertEqual(type(World()._native).__module__, "millibox._native")
 
     def test_supervisor_of_a_different_version_is_an_exception(self) -> None:
         version = '[ "$1" != --version ] || exec echo millibox-supervisor 0.1.7'
