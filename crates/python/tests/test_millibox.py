@@ -75,6 +75,35 @@ class Test(unittest.TestCase):
             time.sleep(0.1)
         self.fail("the run is not ended, or a descriptor is left")
 
+    def test_many_aruns_fit_into_the_limit_on_open_files(self) -> None:
+        script = """
+import asyncio, resource, sys, threading
+import millibox
+box = millibox.Sandbox(backend=sys.argv[1], limits=millibox.Limits(real_time=60))
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+async def main():
+    runs = [box.arun(["cat", "a"], stdin="b", files={"a": "c"}) for _ in range(60)]
+    runs += [box.arun(["cat"], stdin="b") for _ in range(60)]
+    runs += [box.arun_python("print(1)") for _ in range(30)]
+    for result in await asyncio.gather(*runs):
+        result.check()
+    assert threading.active_count() == 1
+for _ in range(2):
+    asyncio.run(main())
+resource.setrlimit(resource.RLIMIT_NOFILE, (4, hard))
+try:
+    box.run(["true"], files={"a": "b"})
+except millibox.SandboxError as error:
+    assert "ulimit" in str(error), error
+    print("too many open files")
+"""
+        shown = subprocess.run(
+            [sys.executable, "-c", script, BACKEND],
+            check=True, timeout=120, stdout=subprocess.PIPE, text=True,
+        ).stdout  # fmt: skip
+        self.assertEqual(shown, "too many open files\n")
+
     def test_output_limit(self) -> None:
         limits = Limits(output=1000)
         ran = asyncio.run(self.box.arun(ENDLESS, limits=limits))

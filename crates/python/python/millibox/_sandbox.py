@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import select
 import shutil
 import threading
@@ -33,6 +34,11 @@ DIRECTORY = "/tmp"
 PYTHON = "/usr/bin/python3"
 #: The number of prepared interpreters that a sandbox remembers.
 MAX_PREPARED = 64
+#: The runs of an event loop that have started, for each slot. The next program is then ready when a
+#: slot becomes free.
+RUNS_PER_SLOT = 4
+#: A run has up to 8 descriptors when it starts. Half of the permitted ones are left to the caller.
+FILES_PER_RUN = 16
 Text = Union[str, bytes]
 Item = TypeVar("Item")
 
@@ -192,6 +198,7 @@ class Sandbox:
         self._pid = 0
         self._native: Optional[_native.Supervisor] = None
         self._prepared: dict[object, tuple[World, _native.Prepared]] = {}
+        self._permits_of_loops: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
         _sandboxes.add(self)
         self._get()
 
@@ -215,6 +222,22 @@ class Sandbox:
     def slots(self) -> int:
         """The number of programs that can run at the same time."""
         return self._get().info()[1]
+
+    def _permits(self) -> asyncio.Semaphore:
+        """The permits for descriptors of runs in this event loop. More runs wait here than fit into
+        the limit on open files."""
+        loop = asyncio.get_running_loop()
+        number = RUNS_PER_SLOT * self.slots
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if files != resource.RLIM_INFINITY:
+            number = max(1, min(number, files // FILES_PER_RUN))
+        with self._lock:
+            if loop not in self._permits_of_loops:
+                # A semaphore keeps its loop alive, so weak references would not help.
+                for other in [one for one in self._permits_of_loops if one.is_closed()]:
+                    del self._permits_of_loops[other]
+                self._permits_of_loops[loop] = asyncio.Semaphore(number)
+            return self._permits_of_loops[loop]
 
     def close(self) -> None:
         """Ends the sandbox with all programs in it."""
@@ -332,10 +355,12 @@ class Sandbox:
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
     ) -> Result:
-        """The asyncio version of `run`. Cancelling the task ends the program."""
+        """The asyncio version of `run`. Cancelling the task ends the program. Of any number of
+        tasks, at most four for each slot have started a program, and the others wait."""
         limits = limits or self._limits
-        request = self._request(command, stdin, files, env, cwd, world, limits)
-        return await _watched(self._get().start(request, limits.output))
+        async with self._permits():
+            request = self._request(command, stdin, files, env, cwd, world, limits)
+            return await _watched(self._get().start(request, limits.output))
 
     def run_python(
         self,
@@ -371,8 +396,9 @@ class Sandbox:
     ) -> Result:
         """The asyncio version of `run_python`. Cancelling the task ends the program."""
         limits = limits or self._limits
-        request = self._python(source, args, stdin, files, modules, python, env, world, limits)
-        return await _watched(self._get().start(request, limits.output))
+        async with self._permits():
+            request = self._python(source, args, stdin, files, modules, python, env, world, limits)
+            return await _watched(self._get().start(request, limits.output))
 
     def map(
         self,
