@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -11,10 +12,14 @@ import tempfile
 import unittest
 from collections.abc import Generator
 from pathlib import Path
+from typing import Optional
 
-from test_growth import Kill, adopted, cgroups, descendants, eventually
+import test_growth
+from millibox import ajudge, judge
+from test_growth import adopted, cgroups, descendants, eventually
 
 BACKEND = os.environ.get("MILLIBOX_TEST_BACKEND", "auto")
+ECHO = "print(input())\n"
 SLEEP = "import time\ntime.sleep(1000)\n"
 FILES = {
     "problem.yaml": "problem_format_version: 2025-09\nname: Echo\nlimits: {time_limit: 1000}\n",
@@ -44,6 +49,68 @@ def runs_below(root: int) -> bool:
     return False
 
 
+class Arguments(unittest.TestCase):
+    def test_wrong_arguments_are_value_errors(self) -> None:
+        # The command warns that it has no cache.
+        previous = os.environ.get("XDG_CACHE_HOME")
+        os.environ["XDG_CACHE_HOME"] = "/dev/null/none"
+        try:
+            with problem(echo=ECHO) as package:
+                file = f"{package}/submissions/accepted/echo.py"
+                self.check("nosuch.py", package, "nosuch.py")
+                self.check("nosuch", package, file, language="nosuch")
+                self.check("--language", package, language="python3")
+                self.check("backend.*hybrid", package, backend="nosuch")
+                self.check("empty", package, "")
+                self.check("empty", "")
+                self.check("neither", "/dev/null")
+                os.remove(f"{package}/data/sample/1.ans")
+                self.check("1.ans", package)
+        finally:
+            del os.environ["XDG_CACHE_HOME"]
+            if previous is not None:
+                os.environ["XDG_CACHE_HOME"] = previous
+
+    def check(
+        self, message: str, *paths: str, language: Optional[str] = None, backend: str = BACKEND
+    ) -> None:
+        with self.assertRaisesRegex(ValueError, message) as caught:
+            judge(*paths, language=language, backend=backend)
+        self.assertNotIn("cache", str(caught.exception))
+
+
+class Verdicts(unittest.TestCase):
+    def test_verdicts_are_hashable_and_have_warnings(self) -> None:
+        with problem(echo=ECHO) as package:
+            (verdict,) = judge(package, backend=BACKEND)
+            self.assertIn(verdict, {verdict})
+            yaml = [one for one in verdict.warnings if one.startswith(f"{package}/problem.yaml:1:")]
+            self.assertIn("uuid", yaml[0])
+
+    def test_ajudge_judges(self) -> None:
+        with problem(echo=ECHO) as package:
+            (verdict,) = asyncio.run(ajudge(package, backend=BACKEND))
+            self.assertEqual((verdict.verdict, verdict.as_expected), ("accepted", True))
+            with self.assertRaisesRegex(ValueError, "nosuch.py"):
+                asyncio.run(ajudge(package, "nosuch.py", backend=BACKEND))
+
+    def test_cancelled_ajudge_ends_the_judge(self) -> None:
+        before = {found.pid for found in descendants(os.getpid())}
+
+        async def cancelled(package: str) -> None:
+            task = asyncio.create_task(ajudge(package, backend=BACKEND))
+            while not task.done() and not runs_below(os.getpid()):
+                await asyncio.sleep(0.02)
+            self.assertFalse(task.done())
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+            self.assertEqual(adopted(before), [])
+
+        with problem(sleep=SLEEP) as package:
+            asyncio.run(cancelled(package))
+
+
 #: Judges in the main thread, or in a thread that ends with the interpreter.
 SCRIPT = """
 import sys, threading, millibox
@@ -66,11 +133,11 @@ class End(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         # The processes that a killed interpreter leaves become children of this process.
-        Kill.adopt(True)
+        test_growth.Kill.adopt(True)
 
     @classmethod
     def tearDownClass(cls) -> None:
-        Kill.adopt(False)
+        test_growth.Kill.adopt(False)
 
     def check(self, number: int, thread: str = "main") -> str:
         """Ends an interpreter that judges, by a signal or its own end (0). Returns its output."""

@@ -7,7 +7,7 @@ A program that fails is a result. An exception means that the sandbox failed
 (`SandboxError`), or that the request is wrong (`ValueError`).
 """
 
-from ._judge import Language, Verdict, judge, languages
+from ._judge import Language, Verdict, ajudge, judge, languages
 from ._native import SandboxError, __version__
 from ._sandbox import Limits, ProgramError, Result, Sandbox, World
 
@@ -21,6 +21,7 @@ __all__ = [
     "Verdict",
     "World",
     "__version__",
+    "ajudge",
     "judge",
     "languages",
 ]

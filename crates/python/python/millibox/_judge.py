@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -20,6 +20,7 @@ from typing import Any, Optional
 from . import _native
 from ._files import PathLike, executable
 
+BACKENDS = ("auto", "cgroup2", "hybrid", "rlimit")
 #: The steps of the command that fail if an argument is wrong or the package cannot be judged.
 STEPS_OF_CALLER = ("options", "package")
 #: The time in seconds in which an interrupted command removes its processes and files.
@@ -40,7 +41,9 @@ class Verdict:
     #: Whether the package expects this verdict; `None` if it expects nothing.
     as_expected: Optional[bool]
     #: The verdicts of the tests and all figures, as docs/reference/report.md describes them.
-    report: dict[str, Any] = field(repr=False)
+    report: dict[str, Any] = field(repr=False, hash=False)
+    #: Warnings for the author of the package, with file and line. All verdicts have the same.
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,8 @@ def judge(
 ) -> list[Verdict]:
     """Judges files, or submissions of a problem package (all if none is named).
 
-    Raises ValueError if the package cannot be judged, and SandboxError if the judge failed for
-    another reason.
+    Raises ValueError if an argument is wrong or the package cannot be judged, and SandboxError if
+    the judge failed for another reason.
     """
     arguments = _arguments(package, submissions, language, backend)
     with _pipe() as reader, subprocess.Popen(
@@ -81,6 +84,26 @@ def judge(
             stdout, stderr = process.communicate()
         except BaseException:
             _end(process)
+            raise
+    return _verdicts(stdout, stderr)
+
+
+async def ajudge(
+    package: PathLike,
+    *submissions: PathLike,
+    language: Optional[str] = None,
+    backend: str = "auto",
+) -> list[Verdict]:
+    """The asyncio version of `judge`. Cancelling the task ends the judge."""
+    arguments = _arguments(package, submissions, language, backend)
+    with _pipe() as reader:
+        process = await asyncio.create_subprocess_exec(
+            *arguments, stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        try:
+            stdout, stderr = await process.communicate()
+        except asyncio.CancelledError:
+            await _aend(process)
             raise
     return _verdicts(stdout, stderr)
 
@@ -108,10 +131,14 @@ def languages() -> list[Language]:
 def _arguments(
     package: PathLike, submissions: tuple[PathLike, ...], language: Optional[str], backend: str
 ) -> list[str]:
-    options = ["--for-binding", "--quiet", "--report", "json", "-", "--backend", backend]
+    if backend not in BACKENDS:
+        raise ValueError(f"backend is {backend!r}; pass one of {', '.join(BACKENDS)}")
+    options = ["--for-binding", "--quiet", "--report", "json", "-", f"--backend={backend}"]
     if language is not None:
-        options += ["--language", language]
+        options.append(f"--language={language}")
     names = [os.fspath(path) for path in (package, *submissions)]
+    if "" in names:
+        raise ValueError("the path of a package or submission is empty; pass a file or directory")
     return [os.fspath(command()), "judge", *options, "--", *names]
 
 
@@ -158,6 +185,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         raise
 
 
+async def _aend(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        # The command must not wait for a reader of its report.
+        await asyncio.wait_for(process.communicate(), END_SECONDS)
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            process.kill()
+        if not isinstance(error, asyncio.TimeoutError):
+            raise
+        await process.wait()
+
+
 def _verdicts(stdout: bytes, stderr: bytes) -> list[Verdict]:
     try:
         report = json.loads(stdout)
@@ -167,6 +208,7 @@ def _verdicts(stdout: bytes, stderr: bytes) -> list[Verdict]:
         error = report["error"]
         kind = ValueError if error["step"] in STEPS_OF_CALLER else _native.SandboxError
         raise kind(error["message"])
+    warnings = tuple(map(_warning, report["warnings"]))
     return [
         Verdict(
             one["name"],
@@ -175,9 +217,15 @@ def _verdicts(stdout: bytes, stderr: bytes) -> list[Verdict]:
             one["max_score"],
             one["as_expected"],
             one,
+            warnings,
         )
         for one in report["submissions"]
     ]
+
+
+def _warning(warning: dict[str, Any]) -> str:
+    line = "" if warning["line"] is None else f":{warning['line']}"
+    return f"{warning['file']}{line}: {warning['message']}"
 
 
 def _text(message: bytes) -> str:
