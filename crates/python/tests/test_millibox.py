@@ -269,6 +269,25 @@ for thread in threads:
         for _ in range(5):
             subprocess.run([sys.executable, "-c", script, BACKEND], check=True, timeout=60)
 
+    def test_signal_handler_can_close_a_sandbox_that_starts(self) -> None:
+        script = """
+import signal, sys
+import millibox
+box = millibox.Sandbox(backend=sys.argv[1])
+signal.signal(signal.SIGALRM, lambda *_: box.close())
+box._pid = 0  # as after a fork, so the next run starts a supervisor
+signal.setitimer(signal.ITIMER_REAL, 0.001)
+try:
+    box.run(["true"])
+except RuntimeError as error:
+    print(error, box._native)
+"""
+        shown = subprocess.run(
+            [sys.executable, "-c", script, BACKEND],
+            check=True, timeout=60, stdout=subprocess.PIPE, text=True,
+        ).stdout  # fmt: skip
+        self.assertEqual(shown, "the sandbox is closed None\n")
+
     def test_interrupt_ends_the_program(self) -> None:
         script = """
 import sys

@@ -157,7 +157,7 @@ _sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
 def _renew_locks() -> None:
     """Another thread of the parent may have held a lock at the fork, and would never release it."""
     for sandbox in list(_sandboxes):
-        sandbox._lock = threading.Lock()
+        sandbox._lock = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_renew_locks)
@@ -193,7 +193,8 @@ class Sandbox:
         self._world = world or World()
         self._limits = limits or Limits()
         self._options = (backend, slots)
-        self._lock = threading.Lock()
+        # Reentrant, because a signal handler may close the sandbox while its thread starts it.
+        self._lock = threading.RLock()
         self._closed = False
         self._pid = 0
         self._native: Optional[_native.Supervisor] = None
@@ -204,14 +205,23 @@ class Sandbox:
 
     def _get(self) -> _native.Supervisor:
         with self._lock:
-            if self._closed:
-                raise RuntimeError("the sandbox is closed")
-            if self._native is None or self._pid != os.getpid():
-                self._native = _native.Supervisor(
+            native = self._native
+            if native is None or self._pid != os.getpid():
+                self._check_open()
+                native = _native.Supervisor(
                     executable("millibox-supervisor", "MILLIBOX_SUPERVISOR"), *self._options
                 )
-                self._pid = os.getpid()
-            return self._native
+                self._native, self._pid = native, os.getpid()
+                # A signal handler may have closed the sandbox meanwhile.
+                if self._closed:
+                    self._native = None
+                    native.close()
+                    self._check_open()
+            return native
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("the sandbox is closed")
 
     @property
     def backend(self) -> str:
