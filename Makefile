@@ -287,7 +287,7 @@ types-python: ## check the types of the Python package with mypy and pyright, fr
 		--cache-dir '$(python)/mypy' -p millibox
 	cd crates/python && MYPYPATH=python '$(python)/types/bin/mypy' --strict \
 		--cache-dir '$(python)/mypy' tests/test_millibox.py tests/test_growth.py \
-		tests/test_judge.py
+		tests/test_judge.py tests/test_arguments.py
 	'$(python)/types/bin/pyright' --project crates/python
 
 test-python: python types-python ## test the wheel (PYTHON=python3.9; EXTRAS=1: Ray; ARGS='-k map')

@@ -7,8 +7,8 @@ mod files;
 
 use files::Staging;
 use millibox::{
-    BackendChoice, Capture, Error, Handle, Mount, Outcome, Output, Prepare, Prepared, Request,
-    RunResult, Streams, Supervisor, World,
+    BackendChoice, Builder, Capture, Error, Handle, Mount, Outcome, Output, Prepare, Prepared,
+    Request, RunResult, Streams, Supervisor, World,
 };
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -497,6 +497,7 @@ impl PyRun {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SandboxError", module.py().get_type::<SandboxError>())?;
+    module.add("MAX_SLOTS", Builder::MAX_SLOTS)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<PyWorld>()?;
     module.add_class::<PyPrepared>()?;

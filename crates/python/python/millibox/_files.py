@@ -9,11 +9,8 @@ import shutil
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Union
 
 from . import _native
-
-PathLike = Union[str, "os.PathLike[str]"]
 
 
 def executable(name: str, variable: str) -> Path:
@@ -30,16 +27,20 @@ def executable(name: str, variable: str) -> Path:
     return Path(found)
 
 
-def archive(files: Mapping[str, Union[str, bytes]], directory: str) -> bytes:
+def whole(path: str, directory: str) -> str:
+    """The normal form of a path that may be relative to a directory of the sandbox."""
+    return posixpath.normpath(posixpath.join(directory, path))
+
+
+def archive(files: Mapping[str, bytes], directory: str) -> bytes:
     """A tar archive of these files, whose paths are relative to a directory of the sandbox."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path, content in files.items():
-            whole = posixpath.join(directory, path)
-            if path.endswith("/") or not path or ".." in whole.split("/") or "\0" in path:
+            parts = posixpath.join(directory, path).split("/")
+            if path.endswith("/") or not path or ".." in parts or "\0" in path:
                 raise ValueError(f"{path!r} is not the path of a file in the sandbox")
-            member = tarfile.TarInfo(posixpath.normpath(whole).lstrip("/"))
-            content = content.encode() if isinstance(content, str) else content
+            member = tarfile.TarInfo(whole(path, directory).lstrip("/"))
             member.size = len(content)
             # Programs may also execute their files.
             member.mode = 0o755

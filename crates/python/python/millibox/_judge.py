@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
-from . import _native
-from ._files import PathLike, executable
+from . import _check, _native
+from ._check import PathLike
+from ._files import executable
 
-BACKENDS = ("auto", "cgroup2", "hybrid", "rlimit")
 #: The steps of the command that fail if an argument is wrong or the package cannot be judged.
 STEPS_OF_CALLER = ("options", "package")
 #: The time in seconds in which an interrupted command removes its processes and files.
@@ -131,12 +131,11 @@ def languages() -> list[Language]:
 def _arguments(
     package: PathLike, submissions: tuple[PathLike, ...], language: Optional[str], backend: str
 ) -> list[str]:
-    if backend not in BACKENDS:
-        raise ValueError(f"backend is {backend!r}; pass one of {', '.join(BACKENDS)}")
+    _check.choice("backend", backend, _check.BACKENDS)
     options = ["--for-binding", "--quiet", "--report", "json", "-", f"--backend={backend}"]
     if language is not None:
-        options.append(f"--language={language}")
-    names = [os.fspath(path) for path in (package, *submissions)]
+        options.append(f"--language={_check.text('language', language)}")
+    names = [_check.path("package", package), *_check.words("submissions", submissions)]
     if "" in names:
         raise ValueError("the path of a package or submission is empty; pass a file or directory")
     return [os.fspath(command()), "judge", *options, "--", *names]

@@ -12,6 +12,7 @@ Facts = tuple[
 Ended = tuple[Facts, bytes, bytes, bool]
 Path = Union[str, PathLike[str]]
 
+MAX_SLOTS: int
 __version__: str
 
 class SandboxError(RuntimeError): ...

@@ -16,10 +16,11 @@ from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from types import TracebackType
-from typing import Callable, Optional, TypeVar, Union
+from typing import Callable, Optional, TypeVar
 
-from . import _native
-from ._files import PathLike, archive, executable
+from . import _check, _native
+from ._check import PathLike, Text
+from ._files import archive, executable, whole
 
 SEARCHED = ("/usr/local/bin", "/usr/bin", "/bin")
 # LeakSanitizer needs ptrace(2), which the sandbox refuses.
@@ -29,9 +30,13 @@ ENVIRONMENT = {
     "HOME": "/tmp",
     "LSAN_OPTIONS": "detect_leaks=0",
 }
+#: The kinds of worlds.
+KINDS = ("standard", "minimal", "empty")
 #: The working directory of programs with files. Each run has one of its own.
 DIRECTORY = "/tmp"
 PYTHON = "/usr/bin/python3"
+#: The name of the source in `DIRECTORY`.
+MAIN = "main.py"
 #: The number of prepared interpreters that a sandbox remembers.
 MAX_PREPARED = 64
 #: The runs of an event loop that have started, for each slot. The next program is then ready when a
@@ -39,8 +44,11 @@ MAX_PREPARED = 64
 RUNS_PER_SLOT = 4
 #: A run has up to 8 descriptors when it starts. Half of the permitted ones are left to the caller.
 FILES_PER_RUN = 16
-Text = Union[str, bytes]
+#: The largest number of bytes, as programs with no limit on their output may write.
+MAX_BYTES = (1 << 64) - 1
+MAX_PROCESSES = (1 << 32) - 1
 Item = TypeVar("Item")
+Checked = TypeVar("Checked")
 
 
 class ProgramError(Exception):
@@ -64,9 +72,20 @@ class Limits:
     memory: Optional[int] = None
     processes: Optional[int] = None
     #: Standard output and standard error together.
-    output: int = 16 << 20
+    output: Optional[int] = 16 << 20
     #: Each file that the program writes.
     file_size: Optional[int] = None
+
+    def __post_init__(self) -> None:
+        _check.seconds("real_time", self.real_time)
+        _check.seconds("cpu_time", self.cpu_time)
+        _check.integer("memory", self.memory, 1, MAX_BYTES, "no limit")
+        _check.integer("processes", self.processes, 1, MAX_PROCESSES, "no limit")
+        _check.integer("output", self.output, 0, MAX_BYTES, "no limit")
+        _check.integer("file_size", self.file_size, 0, MAX_BYTES, "no limit")
+
+    def _max_output(self) -> int:
+        return MAX_BYTES if self.output is None else self.output
 
 
 class World:
@@ -80,10 +99,11 @@ class World:
         read_only: Optional[Mapping[str, PathLike]] = None,
         read_write: Optional[Mapping[str, PathLike]] = None,
     ) -> None:
+        _check.choice("kind", kind, KINDS)
         mounts: list[tuple[_native.Path, _native.Path, bool]] = []
-        for places, writable in ((read_only, False), (read_write, True)):
-            for at, source in (places or {}).items():
-                mounts.append((os.fspath(source), at, writable))
+        for name, places in (("read_only", read_only), ("read_write", read_write)):
+            for at, source in _check.mapping(name, places).items():
+                mounts.append((_check.path(f"{name}[{at!r}]", source), at, name == "read_write"))
         self._native = _native.World(kind, mounts)
 
 
@@ -163,18 +183,6 @@ def _renew_locks() -> None:
 os.register_at_fork(after_in_child=_renew_locks)
 
 
-def _words(command: Sequence[str]) -> Sequence[str]:
-    if isinstance(command, str) or not command or not command[0]:
-        raise ValueError("the command must be a list of a program and its arguments")
-    return command
-
-
-def _source(source: str) -> str:
-    if not isinstance(source, str):
-        raise TypeError(f"source must be the text of a program, not {type(source).__name__}")
-    return source
-
-
 class Sandbox:
     """Runs programs. Starting a sandbox takes some milliseconds, so keep it for many runs.
 
@@ -190,6 +198,10 @@ class Sandbox:
         backend: str = "auto",
         slots: Optional[int] = None,
     ) -> None:
+        _check.instance("world", world, World)
+        _check.instance("limits", limits, Limits)
+        _check.choice("backend", backend, _check.BACKENDS)
+        _check.integer("slots", slots, 1, _native.MAX_SLOTS, "one for each CPU")
         self._world = world or World()
         self._limits = limits or Limits()
         self._options = (backend, slots)
@@ -270,35 +282,40 @@ class Sandbox:
 
     def _request(
         self,
-        command: Sequence[str],
+        command: Sequence[PathLike],
         stdin: Optional[Text],
         files: Optional[Mapping[str, Text]],
         env: Optional[Mapping[str, str]],
-        cwd: Optional[str],
+        cwd: Optional[PathLike],
         world: Optional[World],
         limits: Limits,
         modules: Optional[Sequence[str]] = None,
     ) -> _native.Request:
-        words = list(_words(command))
+        words = _check.command(command)
         if "/" not in words[0]:
             path = shutil.which(words[0], path=":".join(SEARCHED))
             words[0] = path or f"/usr/bin/{words[0]}"
-        variables = {**ENVIRONMENT, **(env or {})}
+        variables = {**ENVIRONMENT, **_check.variables("env", env)}
+        input_bytes = None if stdin is None else _check.data("stdin", stdin)
+        directory = None if cwd is None else _check.path("cwd", cwd)
+        contents = _check.files(files)
+        _check.instance("world", world, World)
         world = world or self._world
         prepared = staged = None
         if modules is not None:
             prepared = self._prepare(world, words[0], modules, variables)
-        if files is not None:
-            cwd = cwd or DIRECTORY
-            staged = (executable("millibox-stage", "MILLIBOX_STAGE"), archive(files, cwd))
+        if contents is not None:
+            directory = directory or DIRECTORY
+            archived = archive(contents, directory)
+            staged = (executable("millibox-stage", "MILLIBOX_STAGE"), archived)
         return _native.Request(
             words,
             world._native,
             prepared,
             staged,
-            stdin.encode() if isinstance(stdin, str) else stdin,
+            input_bytes,
             list(variables.items()),
-            cwd,
+            directory,
             limits.real_time,
             limits.cpu_time,
             limits.memory,
@@ -328,49 +345,57 @@ class Sandbox:
         stdin: Optional[Text],
         files: Optional[Mapping[str, Text]],
         modules: Sequence[str],
-        python: str,
+        python: PathLike,
         env: Optional[Mapping[str, str]],
         world: Optional[World],
         limits: Limits,
     ) -> _native.Request:
-        every: dict[str, Text] = {**(files or {}), "main.py": _source(source)}
-        command = [python, "main.py", *args]
+        main = whole(MAIN, DIRECTORY)
+        if any(whole(path, DIRECTORY) == main for path in _check.mapping("files", files)):
+            raise ValueError(f"files has {MAIN}, which is the source; name the file differently")
+        every: dict[str, Text] = {**(files or {}), MAIN: _check.source(source)}
+        command = [_check.path("python", python), MAIN, *_check.words("args", args)]
+        modules = _check.words("modules", modules)
         return self._request(command, stdin, every, env, None, world, limits, modules)
+
+    def _chosen(self, limits: Optional[Limits]) -> Limits:
+        _check.instance("limits", limits, Limits)
+        return limits or self._limits
 
     def run(
         self,
-        command: Sequence[str],
+        command: Sequence[PathLike],
         *,
         stdin: Optional[Text] = None,
         files: Optional[Mapping[str, Text]] = None,
         env: Optional[Mapping[str, str]] = None,
-        cwd: Optional[str] = None,
+        cwd: Optional[PathLike] = None,
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
     ) -> Result:
         """Runs a program to its end. `files` maps paths to contents; relative paths are in the
         working directory, which is then /tmp unless `cwd` names another one."""
-        limits = limits or self._limits
+        limits = self._chosen(limits)
         request = self._request(command, stdin, files, env, cwd, world, limits)
-        return _result(*self._get().output(request, limits.output))
+        return _result(*self._get().output(request, limits._max_output()))
 
     async def arun(
         self,
-        command: Sequence[str],
+        command: Sequence[PathLike],
         *,
         stdin: Optional[Text] = None,
         files: Optional[Mapping[str, Text]] = None,
         env: Optional[Mapping[str, str]] = None,
-        cwd: Optional[str] = None,
+        cwd: Optional[PathLike] = None,
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
     ) -> Result:
         """The asyncio version of `run`. Cancelling the task ends the program. Of any number of
         tasks, at most four for each slot have started a program, and the others wait."""
-        limits = limits or self._limits
+        limits = self._chosen(limits)
         async with self._permits():
             request = self._request(command, stdin, files, env, cwd, world, limits)
-            return await _watched(self._get().start(request, limits.output))
+            return await _watched(self._get().start(request, limits._max_output()))
 
     def run_python(
         self,
@@ -380,16 +405,16 @@ class Sandbox:
         stdin: Optional[Text] = None,
         files: Optional[Mapping[str, Text]] = None,
         modules: Sequence[str] = (),
-        python: str = PYTHON,
+        python: PathLike = PYTHON,
         env: Optional[Mapping[str, str]] = None,
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
     ) -> Result:
         """Runs a Python program as a copy of an interpreter that was started once and has imported
         `modules`. Each copy is a fresh process: nothing of one run is visible to another."""
-        limits = limits or self._limits
+        limits = self._chosen(limits)
         request = self._python(source, args, stdin, files, modules, python, env, world, limits)
-        return _result(*self._get().output(request, limits.output))
+        return _result(*self._get().output(request, limits._max_output()))
 
     async def arun_python(
         self,
@@ -399,20 +424,20 @@ class Sandbox:
         stdin: Optional[Text] = None,
         files: Optional[Mapping[str, Text]] = None,
         modules: Sequence[str] = (),
-        python: str = PYTHON,
+        python: PathLike = PYTHON,
         env: Optional[Mapping[str, str]] = None,
         world: Optional[World] = None,
         limits: Optional[Limits] = None,
     ) -> Result:
         """The asyncio version of `run_python`. Cancelling the task ends the program."""
-        limits = limits or self._limits
+        limits = self._chosen(limits)
         async with self._permits():
             request = self._python(source, args, stdin, files, modules, python, env, world, limits)
-            return await _watched(self._get().start(request, limits.output))
+            return await _watched(self._get().start(request, limits._max_output()))
 
     def map(
         self,
-        commands: Iterable[Sequence[str]],
+        commands: Iterable[Sequence[PathLike]],
         *,
         limits: Optional[Limits] = None,
         at_once: Optional[int] = None,
@@ -420,11 +445,11 @@ class Sandbox:
         """Runs many programs, at most one for each slot at a time, and yields the results in order.
         Reads the commands only as far as needed. The running programs are ended when the generator
         is closed, and when an exception leaves it, for example because of a wrong command."""
-        limits = limits or self._limits
+        limits = self._chosen(limits)
         options = partial(
             self._request, stdin=None, files=None, env=None, cwd=None, world=None, limits=limits
         )
-        return self._map(_words, options, commands, limits, at_once)
+        return self._map(_check.command, options, commands, limits, at_once)
 
     def map_python(
         self,
@@ -436,17 +461,17 @@ class Sandbox:
     ) -> Generator[Result, None, None]:
         """Runs many Python programs as `run_python` does, and yields the results in order, like
         `map`."""
-        limits = limits or self._limits
+        limits = self._chosen(limits)
         options = partial(
             self._python, args=(), stdin=None, files=None, modules=modules,
             python=PYTHON, env=None, world=None, limits=limits,
         )  # fmt: skip
-        return self._map(_source, options, sources, limits, at_once)
+        return self._map(_check.source, options, sources, limits, at_once)
 
     def _map(
         self,
-        check: Callable[[Item], Item],
-        request: Callable[[Item], _native.Request],
+        check: Callable[[Item], Checked],
+        request: Callable[[Checked], _native.Request],
         items: Iterable[Item],
         limits: Limits,
         at_once: Optional[int],
@@ -457,8 +482,8 @@ class Sandbox:
         waiting: deque[_Flight] = deque()
         threads = 0
 
-        def start(item: Item) -> _native.Run:
-            return self._get().start(request(item), limits.output)
+        def start(item: Checked) -> _native.Run:
+            return self._get().start(request(item), limits._max_output())
 
         def first() -> Result:
             # The error of a later run is raised before the result of a run that may never end.
