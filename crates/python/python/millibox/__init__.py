@@ -4,7 +4,7 @@
         result = box.run(["python3", "main.py"], stdin="1 2")
 
 A program that fails is a result. An exception means that the sandbox failed
-(`SandboxError`), or that the request is wrong (`ValueError`).
+(`SandboxError`), or that an argument is wrong (`ValueError` or `TypeError`).
 """
 
 from ._judge import Language, Verdict, ajudge, judge, languages
