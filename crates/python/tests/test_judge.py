@@ -41,10 +41,11 @@ def problem(**submissions: str) -> Generator[str, None, None]:
 
 
 def runs_below(root: int) -> bool:
-    """Whether a descendant of the process executes a submission in Python."""
+    """Whether a descendant of the process executes `SLEEP`. A compiler has different arguments."""
     for found in descendants(root):
         with contextlib.suppress(OSError):
-            if b"python" in Path(f"/proc/{found.pid}/cmdline").read_bytes().split(b"\0")[0]:
+            arguments = Path(f"/proc/{found.pid}/cmdline").read_bytes().split(b"\0")
+            if b"./sleep.py" in arguments and b"-c" not in arguments:
                 return True
     return False
 
@@ -154,8 +155,8 @@ class End(unittest.TestCase):
             ) as child:
                 signal.signal(signal.SIGINT, previous)
                 eventually(lambda: child.poll() is None and not runs_below(child.pid))
+                is_running = child.poll() is None
                 pids = [found.pid for found in descendants(child.pid)]
-                is_running = runs_below(child.pid)
                 if number:
                     child.send_signal(number)
                 try:
