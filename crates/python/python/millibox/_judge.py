@@ -202,7 +202,8 @@ def _verdicts(stdout: bytes, stderr: bytes) -> list[Verdict]:
     try:
         report = json.loads(stdout)
     except ValueError:
-        raise _native.SandboxError(_text(stderr) or "the command millibox was killed") from None
+        message = _text(stderr) or "the command millibox ended without a report"
+        raise _native.SandboxError(message) from None
     if "error" in report:
         error = report["error"]
         kind = ValueError if error["step"] in STEPS_OF_CALLER else _native.SandboxError

@@ -42,9 +42,9 @@ MAX_PREPARED = 64
 #: The runs of an event loop that have started, for each slot. The next program is then ready when a
 #: slot becomes free.
 RUNS_PER_SLOT = 4
-#: A run has up to 8 descriptors when it starts. Half of the permitted ones are left to the caller.
+#: A run has 5 to 7 descriptors, and some more while it starts. The others are for the caller.
 FILES_PER_RUN = 16
-#: The largest number of bytes, as programs with no limit on their output may write.
+#: The largest size. As the limit of the output, it means no limit.
 MAX_BYTES = (1 << 64) - 1
 MAX_PROCESSES = (1 << 32) - 1
 Item = TypeVar("Item")
@@ -246,8 +246,8 @@ class Sandbox:
         return self._get().info()[1]
 
     def _permits(self) -> asyncio.Semaphore:
-        """The permits for descriptors of runs in this event loop. More runs wait here than fit into
-        the limit on open files."""
+        """The permits of this event loop. Without them, many runs would exceed the limit on open
+        files."""
         loop = asyncio.get_running_loop()
         number = RUNS_PER_SLOT * self.slots
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
