@@ -19,7 +19,7 @@ def _prepare():
     global builtins, gc, io, os, runpy, threading, time, types, BuiltinImporter, SourceFileLoader
     global ready, buffer, strings_of_run, counts, stage, kinds_of_streams, real_path
     global has_handlers, before, after, seed, loaded, own, own_strings, options
-    global encoding, original_argv, streams
+    global encoding, original_argv, streams, is_unbuffered
     at_start = set(sys.modules)
     import builtins, ctypes, gc, io, os, runpy, threading, time, types
     from importlib.machinery import BuiltinImporter, SourceFileLoader
@@ -52,7 +52,12 @@ def _prepare():
     encoding = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
     original_argv = sys.orig_argv[:1] if hasattr(sys, "orig_argv") else None
     sys.argv[:] = [""]
+    is_unbuffered = sys.stdout.write_through
     streams = _prepare_streams()
+    # Directories that did not exist here may exist in a run.
+    for name, finder in list(sys.path_importer_cache.items()):
+        if finder is None:
+            del sys.path_importer_cache[name]
     _keep(ctypes, gc, types)
     seed = None
     has_handlers = not all(_is_needless(one) for handlers in fork_handlers for one in handlers)
@@ -356,17 +361,27 @@ def _open_stream(number, encoding, errors):
     raw = open(number, mode + "b", 0, closefd=False)
     is_terminal = raw.isatty()
     name = "<stdin>" if number == 0 else "<stdout>" if number == 1 else "<stderr>"
-    buffered = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
+    if mode == "r":
+        buffered = io.BufferedReader(raw)
+    else:
+        buffered = raw if is_unbuffered else io.BufferedWriter(raw)
     raw.name = name
     stream = io.TextIOWrapper(
         buffered,
         encoding,
         errors,
         newline="\n",
-        line_buffering=is_terminal or number == 2,
+        line_buffering=not is_unbuffered and (is_terminal or number == 2),
+        write_through=is_unbuffered and mode == "w",
     )
     stream.mode = mode
     return stream
+
+
+def _set_directory(directory):
+    """Sets the directory of the program's modules, which PYTHONSAFEPATH leaves out."""
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = directory
 
 
 def _start(kind, code, directory, main):
@@ -375,13 +390,13 @@ def _start(kind, code, directory, main):
         leave_call()
     scope = main.__dict__
     if kind == "command":
-        sys.path[0] = ""
+        _set_directory("")
         return exec, (compile(code + "\n", "<string>", "exec"), scope)
     if kind == "stdin":
-        sys.path[0] = ""
+        _set_directory("")
         return exec, (compile(sys.stdin.buffer.read(), "<stdin>", "exec"), scope)
     if kind == "module":
-        sys.path[0] = os.getcwd()
+        _set_directory(os.getcwd())
         return runpy._run_module_as_main, (code,)
     path, content = code
     if isinstance(content, OSError):
@@ -395,7 +410,7 @@ def _start(kind, code, directory, main):
     main.__loader__ = SourceFileLoader("__main__", path)
     main.__file__ = path
     main.__cached__ = None
-    sys.path[0] = directory
+    _set_directory(directory)
     return exec, (compile(content, path, "exec"), scope)
 
 

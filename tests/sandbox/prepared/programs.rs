@@ -45,6 +45,16 @@ fn compare(
     directory: &Path,
     wrap: impl Fn(&str) -> Vec<String>,
 ) {
+    compare_with(("NAME", "value"), programs, directory, wrap);
+}
+
+/// Like [`compare`], with an environment variable of the template and the programs.
+fn compare_with(
+    (variable, value): (&str, &str),
+    programs: impl Iterator<Item = (&'static str, &'static str)>,
+    directory: &Path,
+    wrap: impl Fn(&str) -> Vec<String>,
+) {
     let supervisor = start(builder().slots(1));
     if !is_possible_or_skips(&supervisor) {
         return;
@@ -52,7 +62,8 @@ fn compare(
     let world = world_with_proc().read_only(directory, "/programs");
     let template = Prepare::python(PYTHON, ["json"])
         .env("LANG", "C.UTF-8")
-        .env("HOME", "/tmp");
+        .env("HOME", "/tmp")
+        .env(variable, value);
     let template = prepared(&world, &template);
     let mut different = Vec::new();
     for (name, code) in programs {
@@ -60,7 +71,7 @@ fn compare(
             .args(wrap(code))
             .env("LANG", "C.UTF-8")
             .env("HOME", "/tmp")
-            .env("NAME", "value")
+            .env(variable, value)
             .current_dir("/tmp");
         let cold = observe(&supervisor, &request.clone().world(&world));
         let copy = observe(&supervisor, &request.prepared(&template));
@@ -86,6 +97,37 @@ fn directory() -> tempfile::TempDir {
 fn programs_by_option_are_equal_executed_and_copied() {
     compare(programs().into_iter(), directory().path(), |code| {
         vec!["-c".to_owned(), code.to_owned(), "argument".to_owned()]
+    });
+}
+
+#[test]
+fn programs_with_variables_of_python_are_equal_executed_and_copied() {
+    let option = |code: &str| vec!["-c".to_owned(), code.to_owned()];
+    let unbuffered = "import sys; print(sys.stdout.write_through, type(sys.stdout.buffer))";
+    let killed = "import os; print('before the end'); os.kill(os.getpid(), 9)";
+    let path = "import sys; print(sys.path)";
+    for (variable, codes) in [
+        (
+            "PYTHONUNBUFFERED",
+            &[("streams", unbuffered), ("killed", killed)][..],
+        ),
+        ("PYTHONSAFEPATH", &[("path", path)]),
+    ] {
+        let directory = directory();
+        let codes = codes.iter().copied();
+        compare_with((variable, "1"), codes, directory.path(), option);
+    }
+    // The directory is created after the template has started.
+    let directory = directory();
+    let later = directory.path().join("later");
+    let codes = [("before", "pass"), ("after", "import later_module")];
+    let variable = ("PYTHONPATH", "/programs/later");
+    compare_with(variable, codes.into_iter(), directory.path(), |code| {
+        if code.contains("later") {
+            std::fs::create_dir(&later).expect("a directory");
+            std::fs::write(later.join("later_module.py"), "print('found')").expect("a file");
+        }
+        option(code)
     });
 }
 
