@@ -241,6 +241,7 @@ async fn stop(mut messages: async_nats::Subscriber, stops: Stops) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::CommandFactory;
 
     #[test]
     fn command_line_definition_is_consistent() {
