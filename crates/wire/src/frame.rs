@@ -8,7 +8,7 @@ use crate::DecodeError;
 /// The first word of every frame. Its last byte is the version of the protocol, which increases
 /// whenever the encoding or the meaning of a message changes. Patch releases keep it. Tests compare
 /// the encodings with golden files.
-pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x07");
+pub const PROTOCOL: u32 = u32::from_le_bytes(*b"mbx\x08");
 
 /// The maximum length of a frame that is sent through the socket itself. A longer body is sent in a
 /// sealed memfd, which is the first descriptor of the frame. The bound is well below the smallest
