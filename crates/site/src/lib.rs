@@ -93,6 +93,8 @@ use tokio_util::sync::CancellationToken;
 const EXPIRE_INTERVAL: Duration = Duration::from_secs(10);
 /// The pause before a process looks again whether another one has migrated the database.
 const MIGRATION_PAUSE: Duration = Duration::from_millis(500);
+/// How long workers keep their judgements while the NATS server is away.
+const MAX_OUTAGE: Duration = Duration::from_secs(120);
 /// How often the connection to the NATS server is examined.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -546,13 +548,25 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
     served
 }
 
-/// Ends no leases while workers cannot reach the site.
+/// Ends no leases while workers cannot reach the site, but gives their judgements to others if that
+/// takes long.
 async fn watch(client: Client, queue: DatabaseQueue) {
     let mut interval = tokio::time::interval(WATCH_INTERVAL);
+    let mut lost = None;
     loop {
         interval.tick().await;
-        if client.connection_state() != State::Connected {
-            queue.was_unreachable();
+        if client.connection_state() == State::Connected {
+            lost = None;
+            continue;
+        }
+        queue.was_unreachable();
+        if lost.get_or_insert_with(Instant::now).elapsed() < MAX_OUTAGE {
+            continue;
+        }
+        match queue.give_back_silent().await {
+            Ok(0) => {}
+            Ok(count) => tracing::warn!(count, "judgements of workers are queued again"),
+            Err(error) => tracing::error!(%error, "cannot queue judgements again"),
         }
     }
 }

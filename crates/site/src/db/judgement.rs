@@ -534,6 +534,17 @@ pub async fn take_from(tx: &mut Tx, fleet_worker: i64) -> Result<u64> {
     .await
 }
 
+/// Queues all judgements again whose leases on other machines have ended, because the site cannot
+/// be reached. Their attempts are no failures. Returns their number.
+pub async fn give_back_silent(db: &Db, now: Time) -> Result<u64> {
+    db.execute_aside(
+        "UPDATE judgement SET state = 'queued', lease_until = NULL, initial_verdict = NULL
+         WHERE state = 'running' AND fleet_worker_id IS NOT NULL AND lease_until < $1",
+        values![now],
+    )
+    .await
+}
+
 /// Fails all attempts whose leases have ended. Returns their number. `unconfirmed` is the length of
 /// a new lease on another machine: if such a lease was never renewed, the worker has not received
 /// the task, which is no failure.

@@ -341,6 +341,19 @@ impl DatabaseQueue {
         self.steady().since = Instant::now();
     }
 
+    /// Queues the judgements of silent workers on other machines again, which cannot reach the site
+    /// for long. Returns their number.
+    ///
+    /// # Errors
+    /// The database cannot be written.
+    pub async fn give_back_silent(&self) -> Result<u64, DbError> {
+        let count = judgement::give_back_silent(&self.db, Time::now()).await?;
+        if count > 0 {
+            self.wake();
+        }
+        Ok(count)
+    }
+
     /// Whether workers have been able to renew their leases for the length of a lease.
     fn is_steady(&self) -> bool {
         let (lease, now) = (self.lease, Instant::now());

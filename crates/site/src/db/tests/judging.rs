@@ -879,6 +879,33 @@ fn lease_that_was_renewed_meanwhile_does_not_end() {
 }
 
 #[test]
+fn judgements_of_silent_workers_are_given_back_without_a_failure() {
+    with_each(async |db| {
+        let ada = add_user(db, "ada", Role::User).await;
+        let sum = add_problem(db, ada, Visibility::Public).await;
+        let own = (add_worker(db, "own").await, "own");
+        let (remote, _) = submit(db, ada, sum, None).await;
+        lease_to(db, own, &languages(db).await, NOW).await;
+        let (local, _) = submit(db, ada, sum, None).await;
+        judgement::claim(db, "judge-1", NOW, LEASE).await.unwrap();
+        let give_back = async |now| judgement::give_back_silent(db, now).await.unwrap();
+        assert_eq!(
+            give_back(NOW.after(LEASE)).await,
+            0,
+            "the lease has not ended"
+        );
+        assert_eq!(give_back(NOW.after(3 * LEASE)).await, 1);
+        assert_eq!(state_of(db, remote).await, State::Queued);
+        assert_eq!(state_of(db, local).await, State::Running);
+        let failures: Option<Number> = db
+            .first("SELECT MAX(failures) AS number FROM judgement", values![])
+            .await
+            .unwrap();
+        assert_eq!(failures.unwrap().number, 0);
+    });
+}
+
+#[test]
 fn judgement_makes_way_only_where_submissions_to_contests_are_judged() {
     with_each(async |db| {
         let ada = add_user(db, "ada", Role::User).await;
