@@ -17,7 +17,7 @@ pub const PYTHON: &str = "/usr/bin/python3";
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The files of the Python package, except the native half.
-const PACKAGE: [(&str, &str); 5] = [
+const PACKAGE: [(&str, &str); 6] = [
     (
         "__init__.py",
         include_str!("../../../../python/python/millibox/__init__.py"),
@@ -25,6 +25,10 @@ const PACKAGE: [(&str, &str); 5] = [
     (
         "__main__.py",
         include_str!("../../../../python/python/millibox/__main__.py"),
+    ),
+    (
+        "_check.py",
+        include_str!("../../../../python/python/millibox/_check.py"),
     ),
     (
         "_files.py",
