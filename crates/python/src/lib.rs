@@ -8,7 +8,7 @@ mod files;
 use files::Staging;
 use millibox::{
     BackendChoice, Builder, Capture, Error, Handle, Mount, Outcome, Output, Prepare, Prepared,
-    Request, RunResult, Streams, Supervisor, World,
+    Request, RunResult, Start, Streams, Supervisor, World,
 };
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -38,6 +38,7 @@ type Facts = (
     Option<String>,
     (u64, u64, u64, u64, Option<u32>),
     String,
+    Option<String>,
 );
 
 /// The period in which a waiting thread looks for signals that another thread has received.
@@ -89,7 +90,16 @@ fn facts(result: &RunResult, staging: Option<&Staging>) -> PyResult<Facts> {
             figures.peak_processes,
         ),
         result.backend.to_string(),
+        cold_start_reason(&result.start),
     ))
+}
+
+/// Why a program with a prepared interpreter was executed instead of copied.
+fn cold_start_reason(start: &Start) -> Option<String> {
+    match start {
+        Start::Cold(problem) => problem.map(|problem| format!("its template {problem}")),
+        _ => None,
+    }
 }
 
 /// A run that has ended: its facts, output, errors, and whether output was lost.
@@ -307,6 +317,11 @@ impl PySupervisor {
             supervisor: Mutex::new(Some(Arc::new(supervisor))),
             owner: std::process::id(),
         })
+    }
+
+    /// Whether the supervisor has ended.
+    fn is_dead(&self) -> PyResult<bool> {
+        Ok(self.get()?.is_dead())
     }
 
     /// The backend, and the number of programs that can run at the same time.

@@ -23,6 +23,21 @@ ECHO = ["sh", "-c", "cat; echo problem >&2; exit 3"]
 ENDLESS = ["sh", "-c", "while :; do echo yes; done"]
 
 
+def supervisors() -> set[int]:
+    """The supervisors that this process has started."""
+    found = set()
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8") as file:
+                text = file.read()
+        except OSError:
+            continue
+        parent = int(text.rpartition(")")[2].split()[1])
+        if parent == os.getpid() and "(millibox-superv" in text:
+            found.add(int(name))
+    return found
+
+
 def run_in_child(box: ForkedBox) -> int:
     return box.run(["true"]).exit_code or 0
 
@@ -230,6 +245,25 @@ next(unfinished)
                     Sandbox(backend=BACKEND)
             finally:
                 del os.environ["MILLIBOX_SUPERVISOR"]
+
+    def test_sandbox_whose_supervisor_was_killed_starts_another_one(self) -> None:
+        others = supervisors()
+        with Sandbox(backend=BACKEND) as box:
+            box.run(["true"]).check()
+            (own,) = supervisors() - others
+            os.kill(own, signal.SIGKILL)
+            with self.assertRaises(SandboxError):
+                while True:
+                    box.run(["sleep", "0.1"]).check()
+            box.run(["true"]).check()
+            self.assertEqual(len(supervisors() - others - {own}), 1)
+
+    def test_reason_of_a_cold_start(self) -> None:
+        with Sandbox(backend=BACKEND) as box:
+            result = box.run_python("print(1)", modules=["no_such_module"])
+            self.assertEqual((result.ok, result.stdout), (True, "1\n"))
+            self.assertIn("template", result.cold_start or "")
+            self.assertIsNone(box.run(["true"]).cold_start)
 
     def test_closed_sandbox_runs_nothing(self) -> None:
         with Sandbox(backend=BACKEND) as box:

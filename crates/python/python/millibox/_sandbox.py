@@ -128,6 +128,9 @@ class Result:
     peak_memory: int
     peak_processes: Optional[int]
     backend: str
+    #: Why `run_python` has started an interpreter instead of copying one, which takes longer: for
+    #: example because one of the `modules` cannot be imported.
+    cold_start: Optional[str] = None
 
     @property
     def ok(self) -> bool:
@@ -163,11 +166,11 @@ class Result:
 
 
 def _result(facts: _native.Facts, stdout: bytes, stderr: bytes, truncated: bool) -> Result:
-    outcome, exit_code, signal, error, figures, backend = facts
+    outcome, exit_code, signal, error, figures, backend, cold_start = facts
     real, user, system, memory, processes = figures
     return Result(
         outcome, exit_code, signal, error, stdout, stderr, truncated,
-        real / 1e9, user / 1e9, system / 1e9, memory, processes, backend,
+        real / 1e9, user / 1e9, system / 1e9, memory, processes, backend, cold_start,
     )  # fmt: skip
 
 
@@ -218,7 +221,7 @@ class Sandbox:
     def _get(self) -> _native.Supervisor:
         with self._lock:
             native = self._native
-            if native is None or self._pid != os.getpid():
+            if native is None or self._pid != os.getpid() or self._is_dead(native):
                 self._check_open()
                 native = _native.Supervisor(
                     executable("millibox-supervisor", "MILLIBOX_SUPERVISOR"), *self._options
@@ -230,6 +233,10 @@ class Sandbox:
                     native.close()
                     self._check_open()
             return native
+
+    def _is_dead(self, native: _native.Supervisor) -> bool:
+        """Whether the supervisor has ended, for example because the machine lacked memory."""
+        return not self._closed and native.is_dead()
 
     def _check_open(self) -> None:
         if self._closed:
