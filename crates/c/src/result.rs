@@ -51,10 +51,7 @@ impl Finished {
     pub fn new(result: RunResult, output: [Vec<u8>; 2], truncated: bool) -> Finished {
         Finished {
             message: c_string(&result),
-            cold_start_reason: match &result.start {
-                Start::Cold(Some(problem)) => c_string(format_args!("its template {problem}")),
-                _ => CString::default(),
-            },
+            cold_start_reason: c_string(result.start.cold_start_reason().unwrap_or_default()),
             result,
             output,
             truncated,

@@ -105,6 +105,21 @@ pub enum Start {
     },
 }
 
+impl Start {
+    /// Why a program that should be a copy was executed instead, such as "its template was not
+    /// ready in time".
+    ///
+    /// ```
+    /// assert_eq!(millibox::Start::Cold(None).cold_start_reason(), None);
+    /// ```
+    pub fn cold_start_reason(&self) -> Option<String> {
+        match self {
+            Start::Cold(problem) => problem.map(|problem| format!("its template {problem}")),
+            Start::Prepared { .. } => None,
+        }
+    }
+}
+
 impl Default for Start {
     fn default() -> Start {
         Start::Cold(None)

@@ -8,7 +8,7 @@ mod files;
 use files::Staging;
 use millibox::{
     BackendChoice, Builder, Capture, Error, Handle, Mount, Outcome, Output, Prepare, Prepared,
-    Request, RunResult, Start, Streams, Supervisor, World,
+    Request, RunResult, Streams, Supervisor, World,
 };
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -90,16 +90,8 @@ fn facts(result: &RunResult, staging: Option<&Staging>) -> PyResult<Facts> {
             figures.peak_processes,
         ),
         result.backend.to_string(),
-        cold_start_reason(&result.start),
+        result.start.cold_start_reason(),
     ))
-}
-
-/// Why a program with a prepared interpreter was executed instead of copied.
-fn cold_start_reason(start: &Start) -> Option<String> {
-    match start {
-        Start::Cold(problem) => problem.map(|problem| format!("its template {problem}")),
-        _ => None,
-    }
 }
 
 /// A run that has ended: its facts, output, errors, and whether output was lost.
