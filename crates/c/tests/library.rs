@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 const UNPRIVILEGED_USER: &str = "61234";
 const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-g"];
@@ -38,58 +38,64 @@ fn built() -> PathBuf {
     test.ancestors().nth(2).expect("target/debug").to_owned()
 }
 
-/// Installs the files once, as `make install` does.
-fn installed() -> &'static Installed {
-    static INSTALLED: OnceLock<Installed> = OnceLock::new();
-    INSTALLED.get_or_init(|| {
-        let directory = tempfile::Builder::new()
-            .prefix("millibox-c.")
-            .permissions(std::fs::Permissions::from_mode(0o755))
-            .tempdir()
-            .expect("a directory");
-        let prefix = directory.path().to_owned();
-        for name in ["include", "lib/pkgconfig", "bin", "libexec/millibox"] {
-            std::fs::create_dir_all(prefix.join(name)).expect("a directory");
-        }
-        let copy = |from: PathBuf, to: &str| {
-            std::fs::copy(&from, prefix.join(to)).unwrap_or_else(|error| {
-                panic!(
-                    "{}: {error}; run cargo build --workspace --lib --bins",
-                    from.display()
-                )
-            });
-        };
-        copy(source("include/millibox.h"), "include/millibox.h");
-        copy(source("include/millibox.hpp"), "include/millibox.hpp");
-        copy(
-            built().join("millibox-supervisor"),
-            "bin/millibox-supervisor",
-        );
-        copy(
-            built().join("libmillibox_ready.so"),
-            "libexec/millibox/libmillibox_ready.so",
-        );
-        succeeds(
-            Command::new(source("link"))
-                .arg(built().join("libmillibox_c.a"))
-                .arg(prefix.join("lib")),
-        );
-        // As installed. Reading the debug information takes valgrind longer than a test.
-        for name in ["lib/libmillibox.so.0", "lib/libmillibox.a"] {
-            let mut strip = Command::new("strip");
-            succeeds(strip.arg("--strip-debug").arg(prefix.join(name)));
-        }
-        symlink("libmillibox.so.0", prefix.join("lib/libmillibox.so")).expect("a link");
-        let template = std::fs::read_to_string(source("millibox.pc.in")).expect("a template");
-        let text = template
-            .replace("@PREFIX@", &prefix.to_string_lossy())
-            .replace("@VERSION@", env!("CARGO_PKG_VERSION"));
-        std::fs::write(prefix.join("lib/pkgconfig/millibox.pc"), text).expect("write");
-        Installed {
-            prefix,
-            _directory: directory,
-        }
-    })
+/// Installs the files, as `make install` does. They exist until no test keeps the value, which a
+/// static would never drop.
+fn installed() -> Arc<Installed> {
+    static INSTALLED: Mutex<Weak<Installed>> = Mutex::new(Weak::new());
+    let mut shared = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let installed = shared.upgrade().unwrap_or_else(|| Arc::new(install()));
+    *shared = Arc::downgrade(&installed);
+    installed
+}
+
+fn install() -> Installed {
+    let directory = tempfile::Builder::new()
+        .prefix("millibox-c.")
+        .permissions(std::fs::Permissions::from_mode(0o755))
+        .tempdir()
+        .expect("a directory");
+    let prefix = directory.path().to_owned();
+    for name in ["include", "lib/pkgconfig", "bin", "libexec/millibox"] {
+        std::fs::create_dir_all(prefix.join(name)).expect("a directory");
+    }
+    let copy = |from: PathBuf, to: &str| {
+        std::fs::copy(&from, prefix.join(to)).unwrap_or_else(|error| {
+            panic!(
+                "{}: {error}; run cargo build --workspace --lib --bins",
+                from.display()
+            )
+        });
+    };
+    copy(source("include/millibox.h"), "include/millibox.h");
+    copy(source("include/millibox.hpp"), "include/millibox.hpp");
+    copy(
+        built().join("millibox-supervisor"),
+        "bin/millibox-supervisor",
+    );
+    copy(
+        built().join("libmillibox_ready.so"),
+        "libexec/millibox/libmillibox_ready.so",
+    );
+    succeeds(
+        Command::new(source("link"))
+            .arg(built().join("libmillibox_c.a"))
+            .arg(prefix.join("lib")),
+    );
+    // As installed. Reading the debug information takes valgrind longer than a test.
+    for name in ["lib/libmillibox.so.0", "lib/libmillibox.a"] {
+        let mut strip = Command::new("strip");
+        succeeds(strip.arg("--strip-debug").arg(prefix.join(name)));
+    }
+    symlink("libmillibox.so.0", prefix.join("lib/libmillibox.so")).expect("a link");
+    let template = std::fs::read_to_string(source("millibox.pc.in")).expect("a template");
+    let text = template
+        .replace("@PREFIX@", &prefix.to_string_lossy())
+        .replace("@VERSION@", env!("CARGO_PKG_VERSION"));
+    std::fs::write(prefix.join("lib/pkgconfig/millibox.pc"), text).expect("write");
+    Installed {
+        prefix,
+        _directory: directory,
+    }
 }
 
 fn output(command: &mut Command) -> Output {
@@ -144,7 +150,8 @@ enum Link {
 
 /// The flags for compiler and linker, from pkg-config if it exists.
 fn flags(link: Link) -> Vec<String> {
-    let prefix = &installed().prefix;
+    let installed = installed();
+    let prefix = &installed.prefix;
     let library = prefix.join("lib/libmillibox.a");
     let mut flags: Vec<String> = if exists("pkg-config") {
         let mut command = Command::new("pkg-config");
@@ -178,7 +185,8 @@ fn flags(link: Link) -> Vec<String> {
 
 /// Compiles a program without warnings. Returns its path.
 fn compile(compiler: &str, options: &[&str], file: &Path, link: Link, name: &str) -> PathBuf {
-    let program = installed().prefix.join("bin").join(name);
+    let installed = installed();
+    let program = installed.prefix.join("bin").join(name);
     succeeds(
         Command::new(compiler)
             .args(STRICT)
@@ -194,7 +202,8 @@ fn compile(compiler: &str, options: &[&str], file: &Path, link: Link, name: &str
 /// A command with the installed library and supervisor, and nothing of cargo's environment.
 fn clean(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
-    let prefix = &installed().prefix;
+    let installed = installed();
+    let prefix = &installed.prefix;
     let path = format!("{}/bin:/usr/local/bin:/usr/bin:/bin", prefix.display());
     command
         .current_dir(prefix)
@@ -231,6 +240,7 @@ fn drive(program: &Path, runs: &str) {
 
 #[test]
 fn c_driver_with_gcc_and_shared_library_succeeds() {
+    let _installed = installed();
     if exists_or_skips("gcc") {
         let file = source("tests/programs/driver.c");
         drive(
@@ -242,6 +252,7 @@ fn c_driver_with_gcc_and_shared_library_succeeds() {
 
 #[test]
 fn c_driver_with_clang_and_static_library_succeeds() {
+    let _installed = installed();
     if exists_or_skips("clang") {
         let file = source("tests/programs/driver.c");
         let options = ["-std=c11", "-pedantic"];
@@ -254,6 +265,7 @@ fn c_driver_with_clang_and_static_library_succeeds() {
 
 #[test]
 fn c_driver_with_sanitizers_succeeds() {
+    let _installed = installed();
     if exists_or_skips("gcc") {
         let file = source("tests/programs/driver.c");
         let options = ["-std=c11", "-fsanitize=address,undefined"];
@@ -265,6 +277,7 @@ fn c_driver_with_sanitizers_succeeds() {
 
 #[test]
 fn cpp_driver_with_each_compiler_succeeds() {
+    let _installed = installed();
     let file = source("tests/programs/driver.cpp");
     let cases = [
         ("g++", "-std=c++20", Link::Shared),
@@ -281,10 +294,11 @@ fn cpp_driver_with_each_compiler_succeeds() {
 
 #[test]
 fn libraries_export_only_the_functions_of_the_header() {
+    let installed = installed();
     if !exists_or_skips("nm") {
         return;
     }
-    let library = installed().prefix.join("lib/libmillibox.so.0");
+    let library = installed.prefix.join("lib/libmillibox.so.0");
     let symbols = succeeds(
         Command::new("nm")
             .args(["-D", "--defined-only"])
@@ -307,7 +321,7 @@ fn libraries_export_only_the_functions_of_the_header() {
     assert_eq!(exported, listed);
     assert!(listed.len() > 50, "the version script has few functions");
 
-    let library = installed().prefix.join("lib/libmillibox.a");
+    let library = installed.prefix.join("lib/libmillibox.a");
     let symbols = succeeds(
         Command::new("nm")
             .args(["-g", "--defined-only"])
@@ -327,7 +341,8 @@ fn with_valgrind() -> Vec<String> {
     if !exists_or_skips("valgrind") {
         return Vec::new();
     }
-    let program = installed().prefix.join("bin/pidfd");
+    let installed = installed();
+    let program = installed.prefix.join("bin/pidfd");
     let code = "#include <sys/syscall.h>\n#include <unistd.h>\n\
         int main(void) { return syscall(SYS_pidfd_open, getpid(), 0) < 0; }\n";
     let file = program.with_extension("c");
@@ -368,11 +383,12 @@ fn checked(valgrind: &[String], program: &Path) -> Command {
 
 #[test]
 fn drivers_and_examples_with_valgrind_succeed() {
+    let installed = installed();
     if !exists_or_skips("gcc") || !exists_or_skips("g++") {
         return;
     }
     let valgrind = with_valgrind();
-    let bin = installed().prefix.join("bin");
+    let bin = installed.prefix.join("bin");
     let backend = if is_root() { "auto" } else { "rlimit" };
     if !valgrind.is_empty() {
         for (compiler, file) in [("gcc", "driver.c"), ("g++", "driver.cpp")] {
@@ -449,6 +465,7 @@ fn drivers_and_examples_with_valgrind_succeed() {
 
 #[test]
 fn judge_example_without_supervisor_prints_the_message() {
+    let _installed = installed();
     if !exists_or_skips("g++") {
         return;
     }
@@ -495,6 +512,7 @@ fn programs(page: &str) -> Vec<(String, String)> {
 
 #[test]
 fn programs_of_the_guide_print_what_it_states() {
+    let installed = installed();
     let page = std::fs::read_to_string(source("../../docs/guide/c.md")).expect("the guide");
     let programs = programs(&page);
     assert_eq!(programs.len(), 3);
@@ -507,7 +525,7 @@ fn programs_of_the_guide_print_what_it_states() {
             continue;
         }
         let name = format!("guide-{index}");
-        let file = installed().prefix.join(&name).with_extension(language);
+        let file = installed.prefix.join(&name).with_extension(language);
         std::fs::write(&file, text).expect("write");
         let program = compile(compiler, &[standard], &file, Link::Shared, &name);
         assert_eq!(succeeds(&mut clean(program)), "42\n", "{text}");
