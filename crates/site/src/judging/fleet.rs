@@ -12,7 +12,7 @@ use super::check::{self, CheckError};
 use super::live::Change;
 use super::queue::{self, Claimed, POLL_INTERVAL, QueueError};
 use crate::app::App;
-use crate::core::pool::Pool;
+use crate::core::pool::{Permit, Pool};
 use crate::core::time::Time;
 use crate::db::fleet_worker::{self, FleetWorker};
 use crate::db::judgement::{Held, Remote};
@@ -25,6 +25,7 @@ use millibox_fleet::introduction::Introduction;
 use millibox_fleet::message::{
     self, Claim, MAX_PART_BYTES, MessageError, Rejection, Reply, Request, Stop,
 };
+use millibox_fleet::name::WorkerName;
 use millibox_fleet::queue::Lease;
 use millibox_fleet::result::Test;
 use millibox_fleet::subject;
@@ -41,6 +42,11 @@ use tokio_util::sync::CancellationToken;
 /// request that waits for a task, and each of its up to 256 slots has one about its judgement, and
 /// few more.
 const REQUESTS: (usize, usize) = (16_384, 768);
+/// The same for long requests, which are results and reports of progress. A worker whose request is
+/// rejected repeats it.
+const LONG_REQUESTS: (usize, usize) = (256, 32);
+/// A request is long if it has more bytes.
+const SHORT_BYTES: usize = 32 << 10;
 
 /// Why the site cannot serve workers.
 #[derive(Debug, thiserror::Error)]
@@ -95,15 +101,46 @@ pub async fn serve(app: Arc<App>, client: Client) -> Result<(), FleetError> {
     Ok(())
 }
 
+/// The places of the requests that are being served. They bound the memory for the requests of one
+/// worker to 56 MB, and those for the long requests of all workers to 256 MB.
+struct Places {
+    all: Pool<WorkerName>,
+    long: Pool<WorkerName>,
+}
+
+impl Places {
+    fn new() -> Places {
+        Places {
+            all: Pool::new(REQUESTS.0, REQUESTS.1),
+            long: Pool::new(LONG_REQUESTS.0, LONG_REQUESTS.1),
+        }
+    }
+
+    /// Takes places for a request of a worker, if it can have them.
+    fn take(
+        &self,
+        worker: WorkerName,
+        bytes: usize,
+        lost: &CancellationToken,
+    ) -> Option<(Permit<WorkerName>, Option<Permit<WorkerName>>)> {
+        let place = self.all.take(worker.clone(), lost)?;
+        let long = match bytes > SHORT_BYTES {
+            true => Some(self.long.take(worker, lost)?),
+            false => None,
+        };
+        Some((place, long))
+    }
+}
+
 async fn reply_to_all(app: Arc<App>, client: Client, mut requests: Subscriber) {
-    let places = Pool::new(REQUESTS.0, REQUESTS.1);
+    let places = Places::new();
     while let Some(request) = requests.next().await {
         // A request under a different subject has no reply.
         let Some(worker) = subject::worker_of_request(&request.subject) else {
             continue;
         };
         let lost = CancellationToken::new();
-        let place = places.take(worker, &lost);
+        let place = places.take(worker, request.payload.len(), &lost);
         let (app, client) = (app.clone(), client.clone());
         match place {
             Some(place) => {
@@ -496,4 +533,30 @@ async fn send_stop(app: &App, client: &Client, judgement: i64) -> Result<(), Sto
     let encoded = message::encode(&Stop { judgement })?;
     client.publish(subject::stop(&name), encoded.into()).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_requests_of_a_worker_have_few_places() {
+        let (places, lost) = (Places::new(), CancellationToken::new());
+        let [one, other] = ["one", "other"].map(|name| name.parse::<WorkerName>().unwrap());
+        let take = |worker: &WorkerName, bytes| places.take(worker.clone(), bytes, &lost);
+        let mut held = Vec::new();
+        for _ in 0..LONG_REQUESTS.1 {
+            held.push(take(&one, SHORT_BYTES + 1).expect("a place"));
+        }
+        for _ in 0..REQUESTS.1 {
+            assert!(take(&one, SHORT_BYTES + 1).is_none());
+        }
+        assert!(
+            take(&one, SHORT_BYTES).is_some(),
+            "rejected requests hold no place"
+        );
+        assert!(take(&other, SHORT_BYTES + 1).is_some());
+        held.pop();
+        assert!(take(&one, SHORT_BYTES + 1).is_some());
+    }
 }
