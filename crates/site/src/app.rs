@@ -13,7 +13,6 @@ use crate::http::{Sources, Statements};
 use crate::judging::languages::Language;
 use crate::judging::live::Live;
 use crate::judging::queue::DatabaseQueue;
-use crate::judging::toolchains::Toolchains;
 use crate::judging::trial::Trials;
 use crate::limits::Limits;
 use crate::notifier::Notifier;
@@ -24,7 +23,6 @@ use crate::rankings::Rankings;
 use crate::text::Locales;
 use millibox_worker::stops::Stops;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 use tokio::sync::broadcast;
 
 /// The contests whose digests are remembered, each once for each size of parts.
@@ -65,8 +63,6 @@ pub struct App {
     pub own_changes: Memory,
     pub passwords: Passwords,
     pub languages: Vec<Language>,
-    /// The languages in which workers on other machines judge.
-    pub toolchains: Toolchains,
     /// The languages of the pages.
     pub locales: Arc<Locales>,
     /// The time zone of pages whose contest and user have none.
@@ -117,7 +113,6 @@ impl App {
             own_changes: Memory::new(CONTESTANTS_MEMORY),
             passwords,
             languages,
-            toolchains: Toolchains::default(),
             locales: Arc::new(locales),
             zone: Zone::UTC,
             failures_logged: Failures::default(),
@@ -140,15 +135,10 @@ impl App {
         App { zone, ..self }
     }
 
-    /// The same site with a rule for the languages of workers on other machines.
-    pub fn with_toolchains(self, toolchains: Toolchains) -> App {
-        App { toolchains, ..self }
-    }
-
-    /// The same site with leases of a different length.
-    pub fn with_lease(self, lease: Duration) -> App {
+    /// The same site with other settings of its queue.
+    pub fn with_queue(self, change: impl FnOnce(DatabaseQueue) -> DatabaseQueue) -> App {
         App {
-            queue: self.queue.clone().with_lease(lease),
+            queue: change(self.queue.clone()),
             ..self
         }
     }

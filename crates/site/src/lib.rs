@@ -490,9 +490,8 @@ async fn serve(args: &Args, cpus: &Cpus) -> Result<ExitCode, Failure> {
         db, blobs, languages, locales, passwords, provider, args.https,
     );
     let app = app.with_limits(limits).with_zone(args.time_zone.clone());
-    let app = app
-        .with_toolchains(toolchains)
-        .with_lease(Duration::from_secs(args.fleet.lease));
+    let lease = Duration::from_secs(args.fleet.lease);
+    let app = app.with_queue(|queue| queue.with_lease(lease).with_toolchains(toolchains));
     let app = Arc::new(app);
     if name.is_some() && !processes::start(&app).await.map_err(Failure::sandbox)? {
         return Err(Failure::option(

@@ -162,18 +162,10 @@ pub async fn judges(db: &Db, language: &str, now: Time) -> Result<bool> {
 }
 
 /// Records what a worker says about itself. `text` is its introduction as JSON.
-pub async fn introduce(
-    tx: &mut Tx,
-    id: i64,
-    introduction: &Introduction,
-    text: &str,
-    now: Time,
-) -> Result<u64> {
-    let takes_contests = introduction.classes.contains(&Class::Contest);
+pub async fn introduce(tx: &mut Tx, id: i64, text: &str, now: Time) -> Result<u64> {
     tx.execute(
-        "UPDATE fleet_worker SET introduction = $2, seen_at = $3, takes_contests = $4
-         WHERE id = $1",
-        values![id, text, now, takes_contests],
+        "UPDATE fleet_worker SET introduction = $2, seen_at = $3 WHERE id = $1",
+        values![id, text, now],
     )
     .await
 }

@@ -167,7 +167,7 @@ const OTHERS_FIRST: Duration = Duration::from_secs(10);
 /// blame. The machine may lack a compiler, or have an older version of the judge.
 const BELIEVED_FAILURES: i64 = 2;
 
-/// The character that separates the names of languages. No name contains it.
+/// The character that separates the names of languages, or ids. No name contains it.
 const SEPARATOR: &str = "|";
 
 /// Leases the next judgement to a worker of this process.
@@ -259,29 +259,42 @@ pub async fn claim_for(
     Ok(task)
 }
 
-record! { Count { count: i64, } }
+record! {
+    /// The number of submissions to contests in a language that wait.
+    Waiting {
+        language: String,
+        count: i64,
+    }
+}
 
-/// The number of submissions to contests that wait since `before` and could be judged.
-pub async fn waiting_in_contests(db: &Db, before: Time) -> Result<i64> {
-    let found: Option<Count> = db
-        .first(
-            "SELECT COUNT(*) AS count FROM judgement
-             WHERE state = 'queued' AND priority >= $1 AND queued_at <= $2
-                AND NOT EXISTS (SELECT submission.id FROM submission
-                    JOIN round_problem ON round_problem.id = submission.round_problem_id
-                    WHERE submission.id = judgement.submission_id AND allow_judge = 0)",
-            values![CONTEST, before],
-        )
-        .await?;
-    Ok(found.map_or(0, |found| found.count))
+/// The submissions to contests that wait since `before`, and whose judging is not paused.
+pub async fn waiting_in_contests(db: &Db, before: Time) -> Result<Vec<Waiting>> {
+    db.all(
+        "SELECT language, COUNT(*) AS count FROM judgement
+         JOIN submission ON submission.id = judgement.submission_id
+         LEFT JOIN round_problem ON round_problem.id = submission.round_problem_id
+         WHERE state = 'queued' AND priority >= $1 AND queued_at <= $2
+            AND COALESCE(allow_judge, 1) = 1
+         GROUP BY language",
+        values![CONTEST, before],
+    )
+    .await
 }
 
 /// Queues an attempt again that makes way for submissions to contests. It has its former place in
 /// the queue, and the attempt is no failure. Returns false if the worker has lost its lease, if the
 /// judgement is itself one of a submission to a contest, if it has made way too often, or if
 /// another running judgement could make way that has begun later and so loses less work. Those of
-/// workers that accept no submissions to contests could not.
-pub async fn make_way(db: &Db, id: i64, attempt: i64) -> Result<bool> {
+/// workers on other machines could if the worker is one of `remotes`.
+pub async fn make_way(
+    db: &Db,
+    id: i64,
+    attempt: i64,
+    remotes: impl IntoIterator<Item = &i64>,
+) -> Result<bool> {
+    let remotes = remotes.into_iter();
+    let remotes = remotes.map(|remote| format!("{remote}{SEPARATOR}"));
+    let remotes = format!("{SEPARATOR}{}", remotes.collect::<String>());
     let mut tx = db.begin().await?;
     let queued = tx
         .execute(
@@ -292,12 +305,13 @@ pub async fn make_way(db: &Db, id: i64, attempt: i64) -> Result<bool> {
                 AND NOT EXISTS (SELECT other.id FROM judgement AS other
                     WHERE other.state = 'running' AND other.priority < $3
                         AND other.attempt - other.failures <= $4
-                        AND (other.fleet_worker_id IS NULL OR other.fleet_worker_id IN
-                            (SELECT fleet_worker.id FROM fleet_worker WHERE takes_contests = 1))
+                        AND (other.fleet_worker_id IS NULL
+                            OR REPLACE(CAST($5 AS TEXT), '|' || other.fleet_worker_id || '|', '')
+                                <> CAST($5 AS TEXT))
                         AND (other.started_at > judgement.started_at
                             OR (other.started_at = judgement.started_at
                                 AND other.id > judgement.id)))",
-            values![id, attempt, CONTEST, MAX_INTERRUPTIONS],
+            values![id, attempt, CONTEST, MAX_INTERRUPTIONS, remotes],
         )
         .await?;
     tx.commit().await?;

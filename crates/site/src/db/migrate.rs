@@ -36,7 +36,6 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/025.sql"),
     include_str!("migrations/026.sql"),
     include_str!("migrations/027.sql"),
-    include_str!("migrations/028.sql"),
 ];
 
 /// Triggers that follow on the text of a migration, by its number.

@@ -105,7 +105,7 @@ pub(crate) async fn add_problem(db: &Db, owner: i64, visibility: Visibility) -> 
 }
 
 /// Adds a submission with its first judgement. Returns their ids.
-async fn submit(
+pub(crate) async fn submit(
     db: &Db,
     user_id: i64,
     (problem_id, version_id): (i64, i64),
@@ -137,6 +137,27 @@ async fn submit(
     let judgement = judgement::insert(&mut tx, &new, NOW).await.unwrap();
     tx.commit().await.unwrap();
     (submission_id, judgement)
+}
+
+/// Gives a queued judgement the priority of a submission to a contest.
+pub(crate) async fn into_contest(db: &Db, judgement: i64) {
+    let mut tx = db.begin().await.unwrap();
+    tx.execute(
+        "UPDATE judgement SET priority = $2 WHERE id = $1",
+        values![judgement, judgement::CONTEST],
+    )
+    .await
+    .unwrap();
+    tx.commit().await.unwrap();
+}
+
+/// Adds a worker on another machine.
+pub(crate) async fn add_worker(db: &Db, name: &str) -> i64 {
+    let mut tx = db.begin().await.unwrap();
+    let key = format!("U{name}");
+    let id = fleet_worker::insert(&mut tx, name, &key, NOW).await;
+    tx.commit().await.unwrap();
+    id.unwrap()
 }
 
 fn outcome(verdict: Verdict, score: i64) -> Outcome {

@@ -174,7 +174,7 @@ impl Running<'_> {
                 return false;
             }
             looked.set(Instant::now());
-            let urgent = self.block_on(self.app().queue.is_urgent());
+            let urgent = self.block_on(self.app().queue.is_urgent(None));
             let is_urgent = urgent.unwrap_or_else(|error| {
                 tracing::warn!(%error, "cannot read the queue");
                 false

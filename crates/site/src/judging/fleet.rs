@@ -219,7 +219,7 @@ async fn introduce(
 ) -> Result<Reply, ServeError> {
     let text = serde_json::to_string(introduction).map_err(MessageError::from)?;
     let mut tx = app.db.begin().await?;
-    fleet_worker::introduce(&mut tx, worker.id, introduction, &text, Time::now()).await?;
+    fleet_worker::introduce(&mut tx, worker.id, &text, Time::now()).await?;
     tx.commit_aside().await?;
     Ok(Reply::Done)
 }
@@ -232,7 +232,8 @@ async fn claim(
     lost: &CancellationToken,
 ) -> Result<Reply, ServeError> {
     let languages = app
-        .toolchains
+        .queue
+        .toolchains()
         .accepted(&app.db, worker.id, &claim.languages);
     let languages = languages.await?;
     let remote = Remote {
@@ -371,7 +372,7 @@ async fn of_measurement(
             failed
         }
         Request::MakeWay { lease } => {
-            app.queue.is_urgent().await?
+            app.queue.is_urgent(Some(own)).await?
                 && measurement::make_way(db, id, lease.attempt, own).await?
         }
         _ => false,
@@ -439,7 +440,7 @@ async fn of_lease(app: &App, worker: &FleetWorker, request: Request) -> Result<R
             failed
         }
         Request::MakeWay { .. } => {
-            let makes_way = app.queue.make_way(lease).await?;
+            let makes_way = app.queue.make_way(lease, Some(worker.id)).await?;
             if makes_way {
                 ended(app, lease, change);
             }

@@ -5,6 +5,7 @@
 
 use super::live::{Change, Live};
 use super::offers::{Offer, Offers};
+use super::toolchains::Toolchains;
 use crate::blobs::Blobs;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
@@ -57,6 +58,7 @@ pub struct DatabaseQueue {
     steady: Arc<std::sync::Mutex<Steady>>,
     /// When workers have made way that have not claimed their next judgement.
     making_way: Arc<Mutex<Vec<Instant>>>,
+    toolchains: Arc<Toolchains>,
 }
 
 /// Since when workers have been able to renew their leases, and the clock of the machine was not
@@ -133,12 +135,24 @@ impl DatabaseQueue {
             additions: Arc::default(),
             offers: Arc::default(),
             making_way: Arc::default(),
+            toolchains: Arc::default(),
         }
     }
 
     /// The same queue with leases of a different length.
     pub fn with_lease(self, lease: Duration) -> DatabaseQueue {
         DatabaseQueue { lease, ..self }
+    }
+
+    /// The same queue with a rule for the languages of workers on other machines.
+    pub fn with_toolchains(self, toolchains: Toolchains) -> DatabaseQueue {
+        let toolchains = Arc::new(toolchains);
+        DatabaseQueue { toolchains, ..self }
+    }
+
+    /// The languages in which workers on other machines judge.
+    pub fn toolchains(&self) -> &Toolchains {
+        &self.toolchains
     }
 
     /// The length of a lease.
@@ -382,17 +396,37 @@ impl DatabaseQueue {
         Ok(expired)
     }
 
-    /// The number of submissions to contests that no idle worker has claimed.
-    async fn waiting(&self) -> Result<i64, DbError> {
-        judgement::waiting_in_contests(&self.db, Time::now().before(PATIENCE)).await
+    /// The submissions to contests that no idle worker has claimed, and which workers judge them.
+    async fn urgent(&self) -> Result<Urgent, DbError> {
+        let before = Time::now().before(PATIENCE);
+        let waiting = judgement::waiting_in_contests(&self.db, before).await?;
+        let names = waiting.iter().map(|waiting| &waiting.language[..]);
+        let remotes = match waiting.is_empty() {
+            true => HashMap::new(),
+            false => {
+                self.toolchains
+                    .in_contests(&self.db, &names.collect::<Vec<_>>())
+                    .await?
+            }
+        };
+        let remotes = remotes.into_iter().map(|(remote, languages)| {
+            let judged = waiting.iter();
+            let judged = judged.filter(|waiting| languages.contains(&&waiting.language[..]));
+            (remote, judged.map(|waiting| waiting.count).sum())
+        });
+        Ok(Urgent {
+            remotes: remotes.collect(),
+            all: waiting.iter().map(|waiting| waiting.count).sum(),
+        })
     }
 
-    /// Whether submissions to contests wait, and no worker is idle.
+    /// Whether submissions to contests wait that a worker judges, and no worker is idle. `remote`
+    /// is `None` for a worker of this process.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn is_urgent(&self) -> Result<bool, DbError> {
-        Ok(self.waiting().await? > 0)
+    pub async fn is_urgent(&self, remote: Option<i64>) -> Result<bool, DbError> {
+        Ok(self.urgent().await?.for_worker(remote) > 0)
     }
 
     /// Queues a leased judgement again if a submission to a contest waits for its worker. The
@@ -400,14 +434,17 @@ impl DatabaseQueue {
     ///
     /// # Errors
     /// The database cannot be written.
-    pub async fn make_way(&self, lease: Lease) -> Result<bool, DbError> {
+    pub async fn make_way(&self, lease: Lease, remote: Option<i64>) -> Result<bool, DbError> {
         let mut making_way = self.making_way.lock().await;
         making_way.retain(|begin| begin.elapsed() < MAKING_WAY);
         let count = i64::try_from(making_way.len()).unwrap_or(i64::MAX);
-        if self.waiting().await? <= count {
+        let urgent = self.urgent().await?;
+        if urgent.for_worker(remote) <= count {
             return Ok(false);
         }
-        let makes_way = judgement::make_way(&self.db, lease.judgement, lease.attempt).await?;
+        let (judgement, attempt) = (lease.judgement, lease.attempt);
+        let makes_way = judgement::make_way(&self.db, judgement, attempt, urgent.remotes.keys());
+        let makes_way = makes_way.await?;
         if makes_way {
             self.additions.fetch_add(1, Ordering::SeqCst);
             making_way.push(Instant::now());
@@ -442,6 +479,22 @@ impl DatabaseQueue {
     /// Completes when judgements are added after this call.
     pub fn added_for_fleet(&self) -> OwnedNotified {
         self.added_for_fleet.clone().notified_owned()
+    }
+}
+
+/// How many submissions to contests wait for a worker.
+#[derive(Debug)]
+struct Urgent {
+    /// For each worker on another machine that judges some of them.
+    remotes: HashMap<i64, i64>,
+    /// For a worker of this process.
+    all: i64,
+}
+
+impl Urgent {
+    fn for_worker(&self, remote: Option<i64>) -> i64 {
+        let of_remote = |id| self.remotes.get(&id).copied().unwrap_or(0);
+        remote.map_or(self.all, of_remote)
     }
 }
 
@@ -535,7 +588,7 @@ impl Queue for SiteQueue {
     }
 
     async fn make_way(&self, lease: Lease) -> Result<bool, QueueError> {
-        Ok(self.queue.make_way(lease).await?)
+        Ok(self.queue.make_way(lease, None).await?)
     }
 
     async fn way_used(&self) {
@@ -557,6 +610,89 @@ impl Queue for SiteQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::fleet_worker;
+    use crate::db::problem::Visibility;
+    use crate::db::tests::{add_problem, add_user, add_worker, into_contest, submit, with_each};
+    use crate::db::user::Role;
+    use millibox_fleet::introduction::{Introduction, Toolchain};
+
+    /// Introduces a worker that judges in one language.
+    async fn introduce(db: &Db, worker: i64, class: Class, language: &str) {
+        let introduction = Introduction {
+            version: String::new(),
+            slots: 1,
+            classes: vec![class],
+            toolchains: vec![Toolchain::new(language, "1")],
+            calibration_ns: 1,
+        };
+        let text = serde_json::to_string(&introduction).unwrap();
+        let mut tx = db.begin().await.unwrap();
+        let stored = fleet_worker::introduce(&mut tx, worker, &text, Time::now());
+        assert_eq!(stored.await.unwrap(), 1);
+        tx.commit().await.unwrap();
+    }
+
+    #[test]
+    fn judgement_makes_way_only_for_submissions_that_its_worker_judges() {
+        with_each(async |db| {
+            // A new queue does not know earlier introductions.
+            let queue = || DatabaseQueue::new(db.clone(), Outbox::default());
+            let ada = add_user(db, "ada", Role::User).await;
+            let sum = add_problem(db, ada, Visibility::Public).await;
+            for _ in 0..2 {
+                submit(db, ada, sum, None).await;
+            }
+            let first = add_worker(db, "first").await;
+            let second = add_worker(db, "second").await;
+            let mut leases = Vec::new();
+            let begin = Time::now();
+            for (id, now) in [(first, begin), (second, begin.after(LEASE))] {
+                let remote = Remote {
+                    id,
+                    classes: &Class::ALL,
+                    languages: &["cpp20".to_owned()],
+                };
+                let task = judgement::claim_for(db, "slot", Some(&remote), now, LEASE).await;
+                let task = task.unwrap().expect("a judgement");
+                leases.push(Lease {
+                    judgement: task.id,
+                    attempt: task.attempt,
+                });
+            }
+            let makes_way = async |index: usize, worker: i64| {
+                let made = queue().make_way(leases[index], Some(worker)).await;
+                made.unwrap()
+            };
+            introduce(db, first, Class::Contest, "cpp20").await;
+            introduce(db, second, Class::Contest, "cpp20").await;
+            assert!(!makes_way(1, second).await, "no submission waits");
+
+            let (_, waiting) = submit(db, ada, sum, None).await;
+            into_contest(db, waiting).await;
+            assert!(!makes_way(0, first).await, "the other one has begun later");
+            introduce(db, second, Class::Practice, "cpp20").await;
+            assert!(!makes_way(1, second).await, "it judges no contests");
+            introduce(db, first, Class::Contest, "java").await;
+            introduce(db, second, Class::Contest, "java").await;
+            for (index, worker) in [first, second].into_iter().enumerate() {
+                assert!(
+                    !makes_way(index, worker).await,
+                    "no worker has the language"
+                );
+                assert!(!queue().is_urgent(Some(worker)).await.unwrap());
+            }
+            assert!(
+                queue().is_urgent(None).await.unwrap(),
+                "the site itself judges"
+            );
+            introduce(db, first, Class::Contest, "cpp20").await;
+            assert!(queue().is_urgent(Some(first)).await.unwrap());
+            assert!(
+                makes_way(0, first).await,
+                "the other worker could not judge it"
+            );
+        });
+    }
 
     #[test]
     fn clock_that_was_set_ends_no_lease() {

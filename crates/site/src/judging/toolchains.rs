@@ -3,6 +3,7 @@
 use crate::core::time::Time;
 use crate::db::{Db, DbError, fleet_worker};
 use crate::judging::languages::Language;
+use millibox_fleet::class::Class;
 use millibox_fleet::introduction::{Toolchain, usual};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -38,7 +39,21 @@ struct Known {
     at: Instant,
     /// The version in which each language is judged.
     chosen: Languages,
-    workers: HashMap<i64, Languages>,
+    workers: HashMap<i64, Worker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    languages: Languages,
+    takes_contests: bool,
+}
+
+impl Known {
+    /// Whether a worker judges in a language, if the versions must be the same.
+    fn accepts(&self, worker: &Worker, language: &str) -> bool {
+        let version = worker.languages.get(language);
+        version.is_some() && version == self.chosen.get(language)
+    }
 }
 
 fn by_name(toolchains: &[Toolchain]) -> Languages {
@@ -78,24 +93,52 @@ impl Toolchains {
             return Ok(offered.to_vec());
         }
         let mut known = self.known.lock().await;
-        if known
-            .as_ref()
-            .is_none_or(|known| known.at.elapsed() >= KNOWN_TIME)
-        {
-            *known = Some(self.read(db).await?);
-        }
-        let Some(known) = &*known else {
-            return Ok(Vec::new());
-        };
+        let known = self.current(&mut known, db).await?;
         // A worker that has not introduced itself is unknown for some seconds.
         let Some(own) = known.workers.get(&worker) else {
             return Ok(Vec::new());
         };
-        let is_accepted = |language: &&String| {
-            let version = own.get(*language);
-            version.is_some() && version == known.chosen.get(*language)
+        let offered = offered.iter();
+        let accepted = offered.filter(|language| known.accepts(own, language));
+        Ok(accepted.cloned().collect())
+    }
+
+    /// The workers on other machines that judge submissions to contests, with those of the
+    /// languages in which they do.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub async fn in_contests<'a>(
+        &self,
+        db: &Db,
+        languages: &[&'a str],
+    ) -> Result<HashMap<i64, Vec<&'a str>>, DbError> {
+        let mut known = self.known.lock().await;
+        let known = self.current(&mut known, db).await?;
+        let judges = |worker: &Worker, language: &str| match self.versions {
+            Versions::Any => worker.languages.contains_key(language),
+            Versions::Same => known.accepts(worker, language),
         };
-        Ok(offered.iter().filter(is_accepted).cloned().collect())
+        let workers = known.workers.iter();
+        let workers = workers.filter(|(_, worker)| worker.takes_contests);
+        let judged = workers.map(|(id, worker)| {
+            let languages = languages.iter().copied();
+            let judged = languages.filter(|language| judges(worker, language));
+            (*id, judged.collect::<Vec<_>>())
+        });
+        Ok(judged.filter(|(_, judged)| !judged.is_empty()).collect())
+    }
+
+    async fn current<'a>(
+        &self,
+        known: &'a mut Option<Known>,
+        db: &Db,
+    ) -> Result<&'a Known, DbError> {
+        let current = match known.take() {
+            Some(current) if current.at.elapsed() < KNOWN_TIME => current,
+            _ => self.read(db).await?,
+        };
+        Ok(known.insert(current))
     }
 
     async fn read(&self, db: &Db) -> Result<Known, DbError> {
@@ -114,7 +157,13 @@ impl Toolchains {
             at,
             chosen,
             workers: workers
-                .map(|(id, one)| (*id, by_name(&one.toolchains)))
+                .map(|(id, one)| {
+                    let worker = Worker {
+                        languages: by_name(&one.toolchains),
+                        takes_contests: one.classes.contains(&Class::Contest),
+                    };
+                    (*id, worker)
+                })
                 .collect(),
         })
     }

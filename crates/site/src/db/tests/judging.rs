@@ -5,7 +5,6 @@ use super::super::{fleet_worker, probation, record};
 use super::*;
 use crate::core::judgement::State;
 use millibox_fleet::class::Class;
-use millibox_fleet::introduction::Introduction;
 
 const BROKEN: Failure<'_> = Failure {
     kind: fault::Kind::Machine,
@@ -432,25 +431,25 @@ fn judgement_makes_way_for_contests_without_a_failure() {
         let (practice, judged) = submit(db, ada, sum, None).await;
         let first = claim(db).await.unwrap();
         assert_eq!((first.id, first.priority), (judged, judgement::PRACTICE));
-        assert_eq!(judgement::waiting_in_contests(db, NOW).await.unwrap(), 0);
+        let waiting = async |before| {
+            let waiting = judgement::waiting_in_contests(db, before).await.unwrap();
+            let waiting = waiting.into_iter();
+            waiting
+                .map(|one| (one.language, one.count))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(waiting(NOW).await, []);
 
         let (contest, other) = submit(db, ada, sum, None).await;
-        let mut tx = db.begin().await.unwrap();
-        tx.execute(
-            "UPDATE judgement SET priority = $2 WHERE id = $1",
-            values![other, judgement::CONTEST],
-        )
-        .await
-        .unwrap();
-        tx.commit().await.unwrap();
+        into_contest(db, other).await;
         let early = NOW.before(LEASE);
-        assert_eq!(judgement::waiting_in_contests(db, early).await.unwrap(), 0);
-        assert_eq!(judgement::waiting_in_contests(db, NOW).await.unwrap(), 1);
+        assert_eq!(waiting(early).await, []);
+        assert_eq!(waiting(NOW).await, [("cpp20".to_owned(), 1)]);
         // Only the attempt that has the lease makes way, and only once.
-        assert!(!judgement::make_way(db, judged, 2).await.unwrap());
+        assert!(!judgement::make_way(db, judged, 2, &[]).await.unwrap());
         for attempt in 1..=2 {
-            assert!(judgement::make_way(db, judged, attempt).await.unwrap());
-            assert!(!judgement::make_way(db, judged, attempt).await.unwrap());
+            assert!(judgement::make_way(db, judged, attempt, &[]).await.unwrap());
+            assert!(!judgement::make_way(db, judged, attempt, &[]).await.unwrap());
             let wrong = outcome(Verdict::WrongAnswer, 0);
             let stored = judgement::finish(db, judged, attempt, &wrong, NOW).await;
             assert!(!stored.unwrap(), "the lease has ended");
@@ -462,7 +461,7 @@ fn judgement_makes_way_for_contests_without_a_failure() {
             if attempt == 1 {
                 let next = claim(db).await.unwrap();
                 assert_eq!(next.submission_id, contest);
-                let kept = judgement::make_way(db, other, next.attempt).await;
+                let kept = judgement::make_way(db, other, next.attempt, &[]).await;
                 assert!(!kept.unwrap(), "a contest makes no way");
                 let right = outcome(Verdict::Accepted, 100);
                 let stored = judgement::finish(db, other, next.attempt, &right, NOW).await;
@@ -472,7 +471,7 @@ fn judgement_makes_way_for_contests_without_a_failure() {
             assert_eq!((again.id, again.attempt), (judged, attempt + 1));
         }
         let last = 3;
-        let kept = judgement::make_way(db, judged, last).await;
+        let kept = judgement::make_way(db, judged, last, &[]).await;
         assert!(!kept.unwrap(), "it has made way too often");
         let right = outcome(Verdict::Accepted, 100);
         assert!(
@@ -506,7 +505,7 @@ fn judgement_that_has_begun_last_makes_way() {
         }
         let makes_way = async |index: usize| {
             let task: &judgement::Task = &tasks[index];
-            judgement::make_way(db, task.id, task.attempt)
+            judgement::make_way(db, task.id, task.attempt, &[])
                 .await
                 .unwrap()
         };
@@ -531,33 +530,24 @@ fn judgement_that_has_begun_last_makes_way() {
         );
         task = again().await;
         assert!(
-            judgement::make_way(db, task.id, task.attempt)
+            judgement::make_way(db, task.id, task.attempt, &[])
                 .await
                 .unwrap()
         );
         task = again().await;
         assert!(
-            !judgement::make_way(db, task.id, task.attempt)
+            !judgement::make_way(db, task.id, task.attempt, &[])
                 .await
                 .unwrap()
         );
         let other = again().await;
         assert_ne!(other.id, task.id);
         assert!(
-            judgement::make_way(db, other.id, other.attempt)
+            judgement::make_way(db, other.id, other.attempt, &[])
                 .await
                 .unwrap()
         );
     });
-}
-
-/// Adds a worker on another machine.
-async fn add_worker(db: &Db, name: &str) -> i64 {
-    let mut tx = db.begin().await.unwrap();
-    let key = format!("U{name}");
-    let id = fleet_worker::insert(&mut tx, name, &key, NOW).await;
-    tx.commit().await.unwrap();
-    id.unwrap()
 }
 
 #[test]
@@ -902,37 +892,6 @@ fn judgements_of_silent_workers_are_given_back_without_a_failure() {
             .await
             .unwrap();
         assert_eq!(failures.unwrap().number, 0);
-    });
-}
-
-#[test]
-fn judgement_makes_way_only_where_submissions_to_contests_are_judged() {
-    with_each(async |db| {
-        let ada = add_user(db, "ada", Role::User).await;
-        let sum = add_problem(db, ada, Visibility::Public).await;
-        let all = (add_worker(db, "all").await, "all");
-        let practice = (add_worker(db, "practice").await, "practice");
-        for _ in 0..2 {
-            submit(db, ada, sum, None).await;
-        }
-        let languages = languages(db).await;
-        let (id, attempt) = lease_to(db, all, &languages, NOW).await;
-        // It begins later, so it would make way first.
-        lease_to(db, practice, &languages, NOW.after(LEASE)).await;
-        assert!(!judgement::make_way(db, id, attempt).await.unwrap());
-        let introduction = Introduction {
-            version: String::new(),
-            slots: 1,
-            classes: vec![Class::Practice],
-            toolchains: Vec::new(),
-            calibration_ns: 1,
-        };
-        let mut tx = db.begin().await.unwrap();
-        fleet_worker::introduce(&mut tx, practice.0, &introduction, "{}", NOW)
-            .await
-            .unwrap();
-        tx.commit().await.unwrap();
-        assert!(judgement::make_way(db, id, attempt).await.unwrap());
     });
 }
 

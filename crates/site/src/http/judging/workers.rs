@@ -162,7 +162,7 @@ fn different(workers: &[Shown], app: &App) -> Markup {
     html! {
         @if !found.is_empty() {
             h2 { (t::WorkersDifferent) }
-            @if app.toolchains.are_same() {
+            @if app.queue.toolchains().are_same() {
                 p { (t::WorkersSameHint) }
             } @else {
                 p { (t::WorkersDifferentHint) }
