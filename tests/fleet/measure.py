@@ -36,7 +36,7 @@ import types
 import urllib.request
 import uuid
 
-from world import SOURCES, Contest, World, free_port
+from world import SOURCES, Browser, Contest, World, free_port
 
 SHARE = 0.2  # of a CPU, for each worker
 PERIOD = 20_000  # microseconds, short because submissions are
@@ -230,10 +230,12 @@ def scale(options):
             simulate = world.path("simulate")
             shutil.copy(os.path.join(options.programs, "examples/simulate"), simulate)
             world.start(is_simulated=True)
-            world.site.kill(signal.SIGTERM)
-            world.site.command = ["taskset", "-c", str(cpus[0]), *world.site.command]
-            world.site.start()
-            world.admin.wait()
+            for site in world.sites:
+                site.kill(signal.SIGTERM)
+                site.command = ["taskset", "-c", str(cpus[0]), *site.command]
+                site.start()
+            for url in world.urls:
+                Browser(url).wait()
             users = Users(world, options.submissions // 15 + 1)
             keys = world.path("keys")
             os.mkdir(keys)
@@ -248,12 +250,15 @@ def scale(options):
             for _ in range(options.submissions):
                 users.submit(SOURCES[0][1])
             wait_for(world, options.submissions)
-            parts = {"site": world.site, "nats": world.nats}
+            parts = {"site": world.sites, "nats": [world.nats]}
             if options.postgres:
-                parts["database"] = world.postgres
+                parts["database"] = [world.postgres]
 
             def state():
-                used = {name: ticks_of_all(part.process) for name, part in parts.items()}
+                used = {
+                    name: sum(ticks_of_all(part.process) for part in some)
+                    for name, some in parts.items()
+                }
                 return used, messages(world)
 
             time.sleep(10)
@@ -263,6 +268,7 @@ def scale(options):
             row = {
                 "workers": count,
                 "slots of each": options.slots,
+                "site processes": options.sites,
                 "idle: ms of CPU time in a second": {
                     name: round((idle[0][name] - before[0][name]) / options.idle * 1000, 2)
                     for name in parts
@@ -439,10 +445,14 @@ def main():
     parser.add_argument("--rounds", default=5, **number,
                         help="of serve, with each service; default: %(default)s")
     parser.add_argument("--postgres", action="store_true", help="with PostgreSQL")
+    parser.add_argument("--sites", default=1, **number,
+                        help="processes of the site, with scale; default: %(default)s")
     options = parser.parse_args()
     options.programs = os.path.abspath(options.programs)
     options.workers, options.lease, options.keep = 1, 30, False
-    options.sites, options.disk, options.clocks = 1, 0, False
+    options.disk, options.clocks = 0, False
+    if options.sites > 1 and not (options.postgres and options.what == "scale"):
+        parser.error("--sites needs scale and --postgres")
     measures = {"latency": latency, "throughput": throughput, "scale": scale, "serve": serve}
     measure = measures[options.what]
     print(json.dumps(measure(options), indent=2))
