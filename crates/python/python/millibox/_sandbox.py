@@ -52,7 +52,7 @@ Checked = TypeVar("Checked")
 
 
 class ProgramError(Exception):
-    """A program did not succeed (`Result.check`). `result` says how it ended."""
+    """A program did not succeed (`Result.check`). `result` states how it ended."""
 
     def __init__(self, result: Result) -> None:
         super().__init__(f"the program ended with {result.describe()}")
@@ -90,7 +90,7 @@ class Limits:
 
 class World:
     """What a program sees. Without arguments: programs and libraries of the host, and an empty
-    /tmp. `read_only` and `read_write` map places in the sandbox to directories of the host."""
+    /tmp. `read_only` and `read_write` map paths in the sandbox to directories of the host."""
 
     def __init__(
         self,
