@@ -72,8 +72,8 @@ Examples:
       \"runtime\": \"python\", \"files\": {\"main.py\": {\"text\": \"print(6 * 7)\"}}}'
 
   Run programs for front ends on other machines, and serve as such a front end:
-    millibox serve --nats tls://nats.example.org --nats-creds box-1.key
-    millibox serve --nats tls://nats.example.org --nats-creds web.key --front
+    millibox serve --nats tls://nats.example.org:4222 --nats-creds box-1.key
+    millibox serve --nats tls://nats.example.org:4222 --nats-creds web.key --front
 
 SIGTERM and Ctrl-C end the service when its running requests have ended.")]
 struct Cli {

@@ -61,7 +61,7 @@ Example:
     millibox site fleet --data ~/site add box-1 > box-1.key
   On the machine box-1, judge with all CPUs:
     chmod 600 box-1.key
-    millibox worker --nats tls://nats.example.org --creds box-1.key --cache ~/packages
+    millibox worker --nats tls://nats.example.org:4222 --creds box-1.key --cache ~/packages
 
 SIGTERM and Ctrl-C end the worker after the submissions that it judges at that time. A second signal
 ends it at once; a different worker then judges them.")]
