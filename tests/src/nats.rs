@@ -1,5 +1,6 @@
 //! A nats-server for tests, from the Debian package of that name.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -68,6 +69,11 @@ impl Nats {
     pub fn kill(&mut self) {
         self.child.kill().expect("a running server");
         self.child.wait().expect("an end");
+    }
+
+    /// Sends a signal to the server, for example to stop it.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("a running server");
     }
 
     /// Starts the killed server again.

@@ -720,6 +720,41 @@ mod alone {
         assert!(found.failures == 0 && found.attempt <= 2, "{found:?}");
     }
 
+    /// A worker ends a judgement while the message server is away for longer than the lease.
+    fn result_survives_outage(lease: u64, begin: fn(&mut Nats), end: fn(&mut Nats), seconds: u64) {
+        if !has_nats() {
+            return;
+        }
+        let mut fleet = Fleet::start(None, lease, &patient_package());
+        let mut bob = fleet.contestant("bob");
+        let _worker = fleet.worker("a");
+        let id = submit(&mut bob, &fleet.contest, SLOW).id();
+        fleet.wait_until_running(id, "a");
+        // The lease is renewed once, so the attempt has begun.
+        std::thread::sleep(Duration::from_millis(500));
+        begin(&mut fleet.nats);
+        std::thread::sleep(Duration::from_secs(seconds));
+        let before = fleet.judgement(id);
+        assert_eq!((&before.state[..], before.failures), ("running", 0));
+        end(&mut fleet.nats);
+        fleet.wait_until_accepted(id);
+        let found = fleet.judgement(id);
+        assert_eq!((found.attempt, found.failures), (1, 0), "{found:?}");
+    }
+
+    #[test]
+    fn result_survives_an_outage_of_the_message_server() {
+        result_survives_outage(3, Nats::kill, Nats::restart, 8);
+    }
+
+    #[test]
+    fn result_survives_a_hang_of_the_message_server() {
+        let stop = |nats: &mut Nats| nats.signal(Signal::STOP);
+        let resume = |nats: &mut Nats| nats.signal(Signal::CONT);
+        // The site notices after 10 s that the server does not reply.
+        result_survives_outage(15, stop, resume, 22);
+    }
+
     #[test]
     fn processes_of_a_site_share_workers_and_one_may_end() {
         if !has_nats() {
