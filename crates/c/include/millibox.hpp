@@ -555,7 +555,7 @@ class files {
     }
 
     std::string path() const { return millibox_files_path(get()); }
-    /* Creates the directories of a relative path such as "a/b". */
+    /* Writes a file, and creates the directories of a relative path such as "a/b". */
     expected<void> write(std::string_view name, std::string_view bytes, bool executable = false) {
         if (auto *failure = millibox_files_write(get(), detail::c_string(name).c_str(),
                                                  bytes.data(), bytes.size(), executable))

@@ -1,6 +1,6 @@
 //! Subcommands that are programs of their own: this program executes the one beside it.
 //!
-//! `millibox serve` and `millibox site` need many more crates than the rest, so they are not part
+//! `millibox serve`, `site` and `worker` need many more crates than the rest, so they are not part
 //! of this executable (docs/decisions/037-service-is-a-separate-executable.md).
 
 use crate::failure::{Failure, NOT_FOUND};
