@@ -2,7 +2,8 @@
 
     custom_reward_function.path=reward.py custom_reward_function.name=compute_score
 
-The reward is the fraction of the tests that the model's program passes, or 0 without a program.
+The reward is the fraction of the tests that the model's program passes. Without a program, or
+without tests, it is 0.
 """
 
 import json
@@ -32,4 +33,4 @@ def compute_score(data_source, solution_str, ground_truth, extra_info=None):
     for given, expected in pairs:
         result = sandbox().run_python(blocks[-1], stdin=given)
         passed += result.ok and result.stdout.split() == expected.split()
-    return passed / len(pairs)
+    return passed / len(pairs) if pairs else 0.0

@@ -62,26 +62,27 @@ class Test(unittest.TestCase):
         self.check(ValueError, r"command .* pass \['true'\]", run, "true")
         self.check(TypeError, "command must be a list", run, b"true")
         self.check(TypeError, "command must be a list", run, None)
-        self.check(TypeError, r"command\[1\] must be text or a path, not int", run, ["echo", 1])
+        self.check(TypeError, r"command\[1\] must be a string or a path, not int", run, ["echo", 1])
         self.check(ValueError, "command has no program", run, [])
 
     def test_wrong_arguments_of_a_run_are_rejected(self) -> None:
         for run, program in ((self.box.run, ["true"]), (self.box.run_python, "")):
-            self.check(TypeError, "stdin must be text or bytes, not int", run, program, stdin=5)
+            self.check(TypeError, "stdin must be a string or bytes, not int", run, program, stdin=5)
             self.check(TypeError, "files .* pass 'a'", run, program, files={Path("a"): ""})
             self.check(TypeError, r"files\['a'\] must be", run, program, files={"a": None})
             self.check(TypeError, "files must be a dictionary", run, program, files=["a"])
-            self.check(TypeError, r"env\['A'\] must be text, not int", run, program, env={"A": 1})
+            message = r"env\['A'\] must be a string, not int"
+            self.check(TypeError, message, run, program, env={"A": 1})
             self.check(TypeError, "limits must be a Limits", run, program, limits=10)
             self.check(TypeError, "world must be a World", run, program, world="empty")
-        self.check(TypeError, "cwd must be text or a path", self.box.run, ["true"], cwd=b"/")
+        self.check(TypeError, "cwd must be a string or a path", self.box.run, ["true"], cwd=b"/")
 
     def test_wrong_arguments_of_python_programs_are_rejected(self) -> None:
         run = self.box.run_python
-        self.check(TypeError, "source must be text", run, b"")
+        self.check(TypeError, "source must be a string", run, b"")
         self.check(ValueError, r"args .* pass \['abc'\]", run, "", args="abc")
         self.check(ValueError, r"modules .* pass \['json'\]", run, "", modules="json")
-        self.check(TypeError, "python must be text or a path", run, "", python=3)
+        self.check(TypeError, "python must be a string or a path", run, "", python=3)
         for path in ("main.py", "./main.py", "/tmp/main.py"):
             self.check(ValueError, "files has main.py", run, "", files={path: "x"})
 

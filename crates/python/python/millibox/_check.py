@@ -1,7 +1,7 @@
 """Checks of arguments. Each error names the argument and states what to pass.
 
 A wrong type is a TypeError, and any other wrong value is a ValueError. Text instead of a list is a
-ValueError, because text is a sequence of texts.
+ValueError, because a string is a sequence of strings.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def path(name: str, value: object) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if not isinstance(value, str):
-        raise wrong_type(name, "text or a path", value)
+        raise wrong_type(name, "a string or a path", value)
     return value
 
 
 def text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise wrong_type(name, "text", value)
+        raise wrong_type(name, "a string", value)
     return value
 
 
@@ -76,15 +76,16 @@ def data(name: str, value: object) -> bytes:
     if isinstance(value, str):
         return value.encode()
     if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise wrong_type(name, "text or bytes", value)
+        raise wrong_type(name, "a string or bytes", value)
     return bytes(value)
 
 
 def words(name: str, values: object) -> list[str]:
     if isinstance(values, str):
-        raise ValueError(f"{name} must be a list of texts, not a single text; pass [{values!r}]")
+        message = f"{name} must be a list of strings, not a single string; pass [{values!r}]"
+        raise ValueError(message)
     if isinstance(values, (bytes, bytearray)) or not isinstance(values, Iterable):
-        raise wrong_type(name, "a list of texts", values)
+        raise wrong_type(name, "a list of strings", values)
     return [path(f"{name}[{index}]", value) for index, value in enumerate(values)]
 
 
@@ -106,7 +107,7 @@ def mapping(name: str, values: object) -> Mapping[Any, Any]:
         raise wrong_type(name, "a dictionary", values)
     for key in values:
         if not isinstance(key, str):
-            raise TypeError(f"{name} must have texts as keys, not {key!r}; pass {str(key)!r}")
+            raise TypeError(f"{name} must have strings as keys, not {key!r}; pass {str(key)!r}")
     return values
 
 
