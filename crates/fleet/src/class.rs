@@ -20,7 +20,7 @@ pub enum Class {
 
 /// A name that is no class.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is no class; the classes are contest, practice, rejudge and model")]
+#[error("{name} is not a class; the classes are contest, practice, rejudge and model")]
 pub struct ClassError {
     /// The name.
     pub name: String,

@@ -163,7 +163,7 @@ pub struct Server {
 #[non_exhaustive]
 pub enum ConnectionError {
     /// The address has no form that is known.
-    #[error("{url} is no address of a NATS server; use tls://HOST:PORT or nats://HOST:PORT")]
+    #[error("{url} is not the address of a NATS server; use tls://HOST:PORT or nats://HOST:PORT")]
     Address {
         /// The address.
         url: String,
