@@ -264,7 +264,7 @@ impl FleetArgs {
 struct OidcArgs {
     /// Let users sign in with this provider of OpenID Connect
     ///
-    /// The provider must allow the address SITE/oidc/callback.
+    /// Register SITE/oidc/callback as the redirect URI at the provider.
     #[arg(long, value_name = "URL", requires_all = ["oidc_client_id", "site_url"])]
     oidc_issuer: Option<String>,
     /// The name of this site at the provider
