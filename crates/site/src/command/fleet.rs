@@ -111,9 +111,10 @@ async fn set_enabled(db: &Db, name: &WorkerName, enabled: bool) -> Result<(), Fa
 }
 
 async fn list(db: &Db) -> Result<(), Failure> {
+    let workers = fleet_worker::all(db).await.map_err(Failure::sandbox)?;
     let introductions = fleet_worker::introductions(db).await;
     let introductions = introductions.map_err(Failure::sandbox)?;
-    for worker in fleet_worker::all(db).await.map_err(Failure::sandbox)? {
+    for worker in workers {
         answer(line(&worker, introductions.get(&worker.id)))?;
     }
     Ok(())

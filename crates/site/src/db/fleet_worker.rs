@@ -69,7 +69,8 @@ pub async fn all(db: impl Executor) -> Result<Vec<FleetWorker>> {
     db.all(workers!("ORDER BY name"), values![]).await
 }
 
-/// What the workers say about themselves, by their ids. It is read apart because it can be long.
+/// What the workers say about themselves, by their ids. It is read apart because it can be long,
+/// and after the workers, so that it contains each that has introduced itself.
 pub async fn introductions(db: impl Executor) -> Result<HashMap<i64, Introduction>> {
     let all: Vec<Introduced> = db
         .all(
@@ -151,8 +152,8 @@ impl FleetWorker {
 
 /// Whether a worker judges submissions to contests in a language at present.
 pub async fn judges(db: &Db, language: &str, now: Time) -> Result<bool> {
-    let introductions = introductions(db).await?;
     let workers = all(db).await?;
+    let introductions = introductions(db).await?;
     let present = workers.iter().filter(|worker| worker.is_present(now));
     let mut present = present.filter_map(|worker| introductions.get(&worker.id));
     Ok(present.any(|one| {

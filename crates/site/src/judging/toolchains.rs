@@ -143,8 +143,8 @@ impl Toolchains {
 
     async fn read(&self, db: &Db) -> Result<Known, DbError> {
         let (at, now) = (Instant::now(), Time::now());
-        let all = fleet_worker::introductions(db).await?;
         let workers = fleet_worker::all(db).await?;
+        let all = fleet_worker::introductions(db).await?;
         let present = workers.iter().filter(|worker| worker.is_present(now));
         let present = present.filter_map(|worker| all.get(&worker.id));
         let mut chosen = Languages::new();

@@ -54,8 +54,8 @@ pub async fn list(Admin { app, session, .. }: Admin) -> Page {
         .iter()
         .map(|load| (load.fleet_worker_id, load.running))
         .collect();
-    let mut introductions = fleet_worker::introductions(&app.db).await?;
     let workers = fleet_worker::all(&app.db).await?;
+    let mut introductions = fleet_worker::introductions(&app.db).await?;
     let workers: Vec<Shown> = workers
         .into_iter()
         .map(|worker| Shown {
