@@ -13,6 +13,7 @@ use crate::core::subtasks;
 use crate::core::time::Time;
 use crate::core::verdict::Verdict;
 use millibox_fleet::class::Class;
+use std::fmt::Display;
 use std::time::Duration;
 
 /// The priority of a submission to a contest. Higher priorities come first.
@@ -167,8 +168,12 @@ const OTHERS_FIRST: Duration = Duration::from_secs(10);
 /// blame. The machine may lack a compiler, or have an older version of the judge.
 const BELIEVED_FAILURES: i64 = 2;
 
-/// The character that separates the names of languages, or ids. No name contains it.
-const SEPARATOR: &str = "|";
+/// A text with these names or ids, such as `|c|cpp20|`, in which a statement finds one with the
+/// separator at both ends. No name contains the separator.
+fn listed(names: impl IntoIterator<Item: Display>) -> String {
+    let names = names.into_iter().map(|name| format!("{name}|"));
+    format!("|{}", names.collect::<String>())
+}
 
 /// Leases the next judgement to a worker of this process.
 #[cfg(test)]
@@ -190,10 +195,7 @@ pub async fn claim_for(
     lease: Duration,
 ) -> Result<Option<Task>> {
     let accepts = |class| remote.is_none_or(|remote| remote.classes.contains(&class));
-    let languages = remote.map_or_else(String::new, |remote| {
-        let names = remote.languages.join(SEPARATOR);
-        format!("{SEPARATOR}{names}{SEPARATOR}")
-    });
+    let languages = remote.map_or_else(String::new, |remote| listed(remote.languages));
     let mut tx = db.begin().await?;
     let next: Option<Id> = (&mut tx)
         .first(
@@ -292,9 +294,6 @@ pub async fn make_way(
     attempt: i64,
     remotes: impl IntoIterator<Item = &i64>,
 ) -> Result<bool> {
-    let remotes = remotes.into_iter();
-    let remotes = remotes.map(|remote| format!("{remote}{SEPARATOR}"));
-    let remotes = format!("{SEPARATOR}{}", remotes.collect::<String>());
     let mut tx = db.begin().await?;
     let queued = tx
         .execute(
@@ -311,7 +310,7 @@ pub async fn make_way(
                         AND (other.started_at > judgement.started_at
                             OR (other.started_at = judgement.started_at
                                 AND other.id > judgement.id)))",
-            values![id, attempt, CONTEST, MAX_INTERRUPTIONS, remotes],
+            values![id, attempt, CONTEST, MAX_INTERRUPTIONS, listed(remotes)],
         )
         .await?;
     tx.commit().await?;

@@ -400,22 +400,8 @@ impl DatabaseQueue {
     async fn urgent(&self) -> Result<Urgent, DbError> {
         let before = Time::now().before(PATIENCE);
         let waiting = judgement::waiting_in_contests(&self.db, before).await?;
-        let names = waiting.iter().map(|waiting| &waiting.language[..]);
-        let remotes = match waiting.is_empty() {
-            true => HashMap::new(),
-            false => {
-                self.toolchains
-                    .in_contests(&self.db, &names.collect::<Vec<_>>())
-                    .await?
-            }
-        };
-        let remotes = remotes.into_iter().map(|(remote, languages)| {
-            let judged = waiting.iter();
-            let judged = judged.filter(|waiting| languages.contains(&&waiting.language[..]));
-            (remote, judged.map(|waiting| waiting.count).sum())
-        });
         Ok(Urgent {
-            remotes: remotes.collect(),
+            remotes: self.toolchains.judged_by(&self.db, &waiting).await?,
             all: waiting.iter().map(|waiting| waiting.count).sum(),
         })
     }

@@ -1,6 +1,7 @@
 //! Which workers judge a language that is installed in different versions.
 
 use crate::core::time::Time;
+use crate::db::judgement::Waiting;
 use crate::db::{Db, DbError, fleet_worker};
 use crate::judging::languages::Language;
 use millibox_fleet::class::Class;
@@ -103,16 +104,19 @@ impl Toolchains {
         Ok(accepted.cloned().collect())
     }
 
-    /// The workers on other machines that judge submissions to contests, with those of the
-    /// languages in which they do.
+    /// How many of these submissions to contests each worker on another machine judges. Workers
+    /// that judge none are left out.
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn in_contests<'a>(
+    pub async fn judged_by(
         &self,
         db: &Db,
-        languages: &[&'a str],
-    ) -> Result<HashMap<i64, Vec<&'a str>>, DbError> {
+        waiting: &[Waiting],
+    ) -> Result<HashMap<i64, i64>, DbError> {
+        if waiting.is_empty() {
+            return Ok(HashMap::new());
+        }
         let mut known = self.known.lock().await;
         let known = self.current(&mut known, db).await?;
         let judges = |worker: &Worker, language: &str| match self.versions {
@@ -122,11 +126,11 @@ impl Toolchains {
         let workers = known.workers.iter();
         let workers = workers.filter(|(_, worker)| worker.takes_contests);
         let judged = workers.map(|(id, worker)| {
-            let languages = languages.iter().copied();
-            let judged = languages.filter(|language| judges(worker, language));
-            (*id, judged.collect::<Vec<_>>())
+            let judged = waiting.iter();
+            let judged = judged.filter(|waiting| judges(worker, &waiting.language));
+            (*id, judged.map(|waiting| waiting.count).sum())
         });
-        Ok(judged.filter(|(_, judged)| !judged.is_empty()).collect())
+        Ok(judged.filter(|(_, count)| *count > 0).collect())
     }
 
     async fn current<'a>(
