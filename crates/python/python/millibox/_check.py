@@ -1,7 +1,7 @@
 """Checks of arguments. Each error names the argument and states what to pass.
 
-A wrong type is a TypeError, and any other wrong value is a ValueError. Text instead of a list is a
-ValueError, because a string is a sequence of strings.
+A wrong type is a TypeError, and any other wrong value is a ValueError. A string instead of a list
+is a ValueError, because a string is a sequence of strings.
 """
 
 from __future__ import annotations
